@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Hierarchical timer wheel with intrusive nodes: arm and cancel are O(1), no allocation. 1 ms ticks.
+#pragma once
+#include <array>
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace signalbox {
+
+/// Embed in the owner. Trivially zero-initialised = not armed. Must not move while armed.
+struct TimerNode {
+    TimerNode* next = nullptr;
+    TimerNode* prev = nullptr;
+    std::int64_t deadline_tick = 0;
+    bool armed() const { return next != nullptr; }
+};
+
+class TimerWheel {
+ public:
+    static constexpr Duration kTick = std::chrono::milliseconds{1};
+    explicit TimerWheel(Time start);
+    TimerWheel(const TimerWheel&) = delete;
+    TimerWheel& operator=(const TimerWheel&) = delete;
+
+    /// Arms or moves the node: it expires at the first advance(now) with now >= deadline (rounded up to a tick).
+    void arm(TimerNode& node, Time deadline);
+    void cancel(TimerNode& node);
+    /// Takes up to `limit` expired nodes, disarmed, in order of deadline tick; call again while it returns limit.
+    template <class Fn>  // Fn(TimerNode&); may arm and cancel any node
+    std::size_t advance(Time now, std::size_t limit, Fn&& expired) {
+        std::size_t n = 0;
+        while (n < limit) {
+            TimerNode* node = pop_expired(now);
+            if (node == nullptr) break;
+            expired(*node);
+            ++n;
+        }
+        return n;
+    }
+    /// No node expires before this time; kNever when none is armed. May be earlier than the first deadline.
+    Time next_deadline() const;
+    std::size_t armed() const { return armed_; }
+
+ private:
+    static constexpr unsigned kLevels = 6;
+    static constexpr unsigned kBits = 6;  // 64 slots a level: 2^36 ms = 2.1 years
+    static constexpr unsigned kSlots = 1u << kBits;
+    TimerNode* pop_expired(Time now);
+    void link(TimerNode& node);
+    std::array<std::array<TimerNode, kSlots>, kLevels> slots_;  // list heads
+    std::array<std::uint64_t, kLevels> occupied_{};             // bit per slot
+    TimerNode due_;                                             // expired, not yet taken
+    std::int64_t now_tick_ = 0;
+    std::size_t armed_ = 0;
+};
+
+}  // namespace signalbox

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all workers and the control thread of one daemon share: table, arena, rings, snapshots; and the control
+// thread's side of the core.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/counters.h"
+#include "base/random.h"
+#include "base/reclaimer.h"
+#include "base/time.h"
+#include "core/settings.h"
+#include "sigtran/distribution.h"
+#include "table/transport_table.h"
+
+namespace signalbox::core {
+
+/// A fixed-size record for the event log; text is made by the reader.
+enum class EventKind : std::uint8_t {
+    association_up, association_closed, association_aborted, association_lost, association_restarted,
+    path_down, path_up, asp_state, as_state, m3ua_error_received, m3ua_error_sent, memory_low,
+};
+struct EventRecord {
+    EventKind kind{};
+    PeerIndex peer = kNoPeer;
+    AsIndex as = kNoAs;
+    std::uint16_t detail = 0;   // cause code, path index or state from << 8 | to
+    Time when{};
+};
+
+struct NodeStatistics {
+    std::size_t associations = 0;  // established now
+    std::size_t pages_free = 0;
+    std::size_t pages_total = 0;
+    table::TransportTable::Statistics table;
+    std::vector<sigtran::AsState> as_states;                // by AsIndex
+    std::vector<std::uint16_t> as_active_asps;              // by AsIndex
+    std::vector<bool> peer_associated;                      // by PeerIndex
+    std::vector<sigtran::AspState> peer_states;             // best state over its ASs
+    std::uint64_t control_longest_turn_ns = 0;
+    std::uint64_t events_dropped = 0;
+};
+
+class Node {
+ public:
+    /// `region`: page-aligned memory of `region_bytes` (hugepages or not) for associations, nodes and pages. Allocates all
+    /// that workers will use.
+    Node(Settings settings, unsigned workers, void* region, std::size_t region_bytes, Reclaimer& reclaimer,
+         RandomSource::Seed seed);
+    ~Node();
+    const Settings& settings() const;
+    unsigned workers() const;
+
+    // control thread
+    /// One turn: rings from workers, gateway timers, publication of snapshots, page refill, table growth. Never blocks;
+    /// call it every millisecond or so.
+    void control_turn(Time now);
+    /// Takes up to `limit` events for the log.
+    template <class Fn> std::size_t take_events(std::size_t limit, Fn&& fn) {
+        EventRecord e;
+        std::size_t n = 0;
+        for (; n < limit && next_event(e); ++n) fn(e);
+        return n;
+    }
+    bool next_event(EventRecord& event);
+    /// Begins an orderly end: ASPs told, SHUTDOWN to all. drained() says when nothing is left.
+    void drain(Time now);
+    bool drained() const;
+
+    // any thread
+    const Counters& worker_counters(WorkerIndex worker) const;
+    const Counters& control_counters() const;
+    std::shared_ptr<const NodeStatistics> statistics() const;  // made by control_turn() about once a second
+
+    struct Shared;  // core's own
+    Shared& shared() { return *shared_; }
+
+ private:
+    std::unique_ptr<Shared> shared_;
+};
+
+}  // namespace signalbox::core

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks of 64 to 4096 bytes carved from pages: one worker's, no lock, constant time, refusal instead of waiting.
+// Queued and out-of-order DATA, paths beyond the inline ones and TSN maps live here.
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "mem/page_source.h"
+
+namespace signalbox::mem {
+
+class BlockPool {
+ public:
+    static constexpr std::size_t kMinBytes = 64;
+    static constexpr std::size_t kMaxBytes = kPageBytes;
+
+    explicit BlockPool(PageSource& pages) noexcept : pages_(pages) {}
+    ~BlockPool();
+    BlockPool(const BlockPool&) = delete;
+    BlockPool& operator=(const BlockPool&) = delete;
+
+    /// At least `bytes` (<= kMaxBytes) bytes, aligned to 64; nullptr when no page is at hand or bytes > kMaxBytes.
+    void* take(std::size_t bytes) noexcept;
+    /// `bytes` is what was asked for in take().
+    void give(void* block, std::size_t bytes) noexcept;
+
+    /// Blocks out now; 0 when every owner has given all of its blocks back.
+    std::size_t blocks_in_use() const noexcept { return in_use_; }
+    std::size_t pages_held() const noexcept { return pages_held_; }
+
+ private:
+    static constexpr std::size_t kClasses = 7;  // 64 << 0 .. 64 << 6
+    struct Page;
+    PageSource& pages_;
+    std::array<Page*, kClasses> partial_{};  // pages with a free block, by class
+    std::size_t in_use_ = 0;
+    std::size_t pages_held_ = 0;
+};
+
+}  // namespace signalbox::mem

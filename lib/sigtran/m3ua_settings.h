@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the configuration says about M3UA peers and application servers.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/numbers.h"
+#include "base/time.h"
+
+namespace signalbox::sigtran {
+
+enum class TrafficMode : std::uint8_t { override_ = 1, loadshare = 2, broadcast = 3 };  // RFC 4666 3.5.1
+enum class Admin : std::uint8_t { enabled, blocked, shutdown };
+
+struct Quirks {  // sigtran.md section 2, decision 7
+    bool etsi_rc_error = false;
+    bool no_notify = false;
+    bool snm_in_inactive = false;
+    bool data_on_stream_0 = false;
+    bool daud_in_asp = false;
+    bool ppid_any = false;
+};
+
+struct PeerSettings {
+    std::string name;
+    std::optional<std::uint32_t> asp_id;
+    Admin admin = Admin::enabled;
+    Quirks quirks;
+};
+
+struct DestinationKey {
+    PointCode dpc;
+    std::uint8_t mask_bits = 0;
+};
+
+struct Member {
+    PeerIndex peer;
+    std::uint16_t weight = 1;
+};
+
+struct AsSettings {
+    std::string name;
+    std::uint16_t instance = 0;                       // index of mtp3::Instance
+    std::optional<std::uint32_t> routing_context;     // absent: none on the wire; 0 is a value
+    std::optional<std::uint32_t> network_appearance;
+    std::vector<DestinationKey> keys;
+    TrafficMode mode = TrafficMode::loadshare;
+    std::uint16_t required_active = 1;
+    Duration recovery_timer = std::chrono::seconds{2};  // T(r)
+    std::uint32_t recovery_queue_messages = 1024;
+    std::uint32_t recovery_queue_bytes = 4 * 1024 * 1024;
+    std::vector<Member> members;
+    std::uint8_t sls_bits = 4;  // of its instance's variant
+};
+
+}  // namespace signalbox::sigtran
