@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // DATA, RFC 9260 3.3.1; the I bit is RFC 7053.
 //
-//   | type 0 | res I U B E | length (2) | TSN (4) | stream (2) | SSN (2) | PPID (4) | user data ...
-//   |
+//   | type 0 (1) | res I U B E (1) | length (2) |
+//   | TSN (4) | stream (2) | SSN (2) | PPID (4) | user data ... |
 #pragma once
 #include "base/numbers.h"
 #include "wire/chunk_writer.h"

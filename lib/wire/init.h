@@ -2,7 +2,7 @@
 // INIT and INIT ACK, RFC 9260 3.3.2 and 3.3.3: one layout.
 //
 //   | initiate tag (4) | a_rwnd (4) | streams out (2) | streams in (2) | initial TSN (4) |
-//   parameters ... |
+//   | parameters ... |
 #pragma once
 #include "base/numbers.h"
 #include "wire/chunk_writer.h"

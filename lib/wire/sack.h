@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // SACK, RFC 9260 3.3.4.
 //
-//   | cumulative TSN (4) | a_rwnd (4) | gap blocks N (2) | duplicates M (2) | N x (start, end)
-//   (2+2) | M x TSN (4) |
+//   | cumulative TSN (4) | a_rwnd (4) | gap blocks N (2) | duplicates M (2) |
+//   | N x (start (2), end (2)) | M x TSN (4) |
 #pragma once
 #include "base/numbers.h"
 #include "wire/chunk_writer.h"

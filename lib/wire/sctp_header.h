@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The SCTP common header, RFC 9260 3.1.
 //
-//   | source port (2) | destination port (2) | verification tag (4) | CRC32c (4, least significant
-//   byte first) |
+//   | source port (2) | destination port (2) | verification tag (4) | CRC32c (4) |
+//
+// The CRC32c is stored least significant byte first (appendix A).
 #pragma once
 #include "base/numbers.h"
 #include "wire/bytes.h"

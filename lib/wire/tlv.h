@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// THE walker over chunks (RFC 9260 3.2), parameters (3.2.1) and error causes (3.3.10): sctp.md
-// PKT-1.
+// The one walker over chunks (RFC 9260 3.2), parameters (3.2.1) and error causes (3.3.10): PKT-1.
 //
 //   chunk      | type (1) | flags (1) | length (2) | value ... | padding to 4 |
 //   parameter  | type          (2)    | length (2) | value ... | padding to 4 |
 //
-// The length counts the four header bytes and not the padding. The last element may lack its
-// padding.
+// The length counts the four header bytes, not the padding. The last element may lack its padding.
 #pragma once
 #include <cassert>
 #include <optional>
