@@ -36,7 +36,8 @@ class ByteRing {
     std::unique_ptr<std::uint8_t[]> bytes_;
     Position head_;  // consumer
     Position tail_;  // producer
-    std::uint64_t reserved_at_ = 0;
+    bool has_room(std::uint64_t tail, std::size_t bytes);  // producer
+    std::size_t reserved_bytes_ = 0;                       // producer: rw
 };
 
 }  // namespace signalbox

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and stores of the integers on the wire, byte by byte: no alignment, constexpr, one instruction when compiled.
+// Loads and stores of the integers on the wire, byte by byte: any alignment, constexpr, and one
+// instruction each when compiled.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -58,7 +59,7 @@ constexpr void store_le64(std::uint8_t* p, std::uint64_t v) {
     store_le32(p + 4, static_cast<std::uint32_t>(v >> 32));
 }
 
-/// The fixed part of a wire object: one length check, then fields by offset that cannot be out of it.
+/// The fixed part of a wire object: one length check, then fields by offset, checked when compiled.
 template <std::size_t N>
 class FixedReader {
  public:

@@ -2,6 +2,7 @@
 // Hierarchical timer wheel with intrusive nodes: arm and cancel are O(1), no allocation. 1 ms ticks.
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/time.h"
@@ -23,7 +24,7 @@ class TimerWheel {
     TimerWheel(const TimerWheel&) = delete;
     TimerWheel& operator=(const TimerWheel&) = delete;
 
-    /// Arms or moves the node: it expires at the first advance(now) with now >= deadline (rounded up to a tick).
+    /// Arms or moves the node (kNever: disarms it): it expires at the first advance(now) with now >= deadline (rounded up to a tick).
     void arm(TimerNode& node, Time deadline);
     void cancel(TimerNode& node);
     /// Takes up to `limit` expired nodes, disarmed, in order of deadline tick; call again while it returns limit.
@@ -43,11 +44,22 @@ class TimerWheel {
     std::size_t armed() const { return armed_; }
 
  private:
-    static constexpr unsigned kLevels = 6;
-    static constexpr unsigned kBits = 6;  // 64 slots a level: 2^36 ms = 2.1 years
+    static constexpr unsigned kLevels = 8;  // 2^48 ms: more than Time can hold
+    static constexpr unsigned kBits = 6;    // 64 slots a level
     static constexpr unsigned kSlots = 1u << kBits;
+    struct Place {
+        unsigned level = 0;
+        unsigned slot = 0;
+    };
+    struct Event {
+        Place place;
+        std::int64_t tick = -1;  // when the slot begins; -1: nothing is armed
+    };
     TimerNode* pop_expired(Time now);
     void link(TimerNode& node);
+    Place place_of(std::int64_t tick) const;
+    Event next_event() const;
+    void enter(const Event& event);
     std::array<std::array<TimerNode, kSlots>, kLevels> slots_;  // list heads
     std::array<std::uint64_t, kLevels> occupied_{};             // bit per slot
     TimerNode due_;                                             // expired, not yet taken
