@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A record: | size (4, of the payload; kSkip: go on at the start of the ring) | unused (4) | payload, padded to 8 |
-// Positions count bytes and never wrap; their low bits are the place in the ring.
+// A record: | size (4, of the payload; kSkip: go on at the start of the ring) | unused (4) |
+// payload, padded to 8 | Positions count bytes and never wrap; their low bits are the place in the
+// ring.
 #include "base/byte_ring.h"
 
 #include <algorithm>
@@ -14,12 +15,15 @@ namespace {
 constexpr std::size_t kHeaderBytes = 8;
 constexpr std::uint32_t kSkip = 0xffffffff;
 constexpr std::size_t kMinCapacityBytes = 4096;
-constexpr std::size_t kMaxCapacityBytes = std::size_t{1} << 31;  // sizes fit in 32 bits, below kSkip
+constexpr std::size_t kMaxCapacityBytes = std::size_t{1}
+                                          << 31;  // sizes fit in 32 bits, below kSkip
 
 constexpr std::size_t record_bytes(std::size_t payload) {
     return kHeaderBytes + ((payload + 7) & ~std::size_t{7});
 }
-void write_size(std::uint8_t* at, std::uint32_t size) { std::memcpy(at, &size, sizeof size); }
+void write_size(std::uint8_t* at, std::uint32_t size) {
+    std::memcpy(at, &size, sizeof size);
+}
 std::uint32_t read_size(const std::uint8_t* at) {
     std::uint32_t size = 0;
     std::memcpy(&size, at, sizeof size);

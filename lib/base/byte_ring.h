@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Single-producer single-consumer ring of records of any length: packets and messages that go to another worker,
-// management messages to and from the control thread, events. Records are contiguous and read in place.
+// Single-producer single-consumer ring of records of any length: packets and messages that go to
+// another worker, management messages to and from the control thread, events. Records are
+// contiguous and read in place.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -16,7 +17,8 @@ class ByteRing {
     explicit ByteRing(std::size_t capacity_bytes);
 
     // producer
-    /// Room for a record of `bytes`, 8-byte aligned; empty when the ring is too full. One reservation at a time.
+    /// Room for a record of `bytes`, 8-byte aligned; empty when the ring is too full. One
+    /// reservation at a time.
     std::span<std::uint8_t> reserve(std::size_t bytes);
     /// Publishes the reserved record, cut to `bytes` (<= reserved).
     void commit(std::size_t bytes);
@@ -34,8 +36,8 @@ class ByteRing {
     };
     std::size_t capacity_;
     std::unique_ptr<std::uint8_t[]> bytes_;
-    Position head_;  // consumer
-    Position tail_;  // producer
+    Position head_;                                        // consumer
+    Position tail_;                                        // producer
     bool has_room(std::uint64_t tail, std::size_t bytes);  // producer
     std::size_t reserved_bytes_ = 0;                       // producer: rw
 };

@@ -25,11 +25,16 @@ constexpr std::array<std::uint32_t, 256> make_table() {
 }
 constexpr auto kTable = make_table();
 
-bool always() { return true; }
+bool always() {
+    return true;
+}
 
 #if defined(__x86_64__)
-// Reads a word that the compiler's start-up code has filled: cheap enough for each packet, and no state of ours.
-bool has_sse42() { return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul"); }
+// Reads a word that the compiler's start-up code has filled: cheap enough for each packet, and no
+// state of ours.
+bool has_sse42() {
+    return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
+}
 constexpr std::array kImplementations{
     Implementation{"sse4.2 x3", has_sse42, update_sse42},
     Implementation{"isa-l", always, update_isal},
@@ -45,8 +50,7 @@ constexpr std::array kImplementations{
 }  // namespace
 
 std::uint32_t update_table(std::uint32_t state, const std::uint8_t* bytes, std::size_t size) {
-    for (std::size_t i = 0; i < size; ++i)
-        state = (state >> 8) ^ kTable[(state ^ bytes[i]) & 0xff];
+    for (std::size_t i = 0; i < size; ++i) state = (state >> 8) ^ kTable[(state ^ bytes[i]) & 0xff];
     return state;
 }
 
@@ -61,7 +65,9 @@ std::uint32_t update_isal(std::uint32_t state, const std::uint8_t* bytes, std::s
     return state;
 }
 
-std::span<const Implementation> implementations() { return kImplementations; }
+std::span<const Implementation> implementations() {
+    return kImplementations;
+}
 
 }  // namespace crc32c_detail
 

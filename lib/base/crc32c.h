@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CRC32c (Castagnoli) of an SCTP packet, RFC 9260 6.8 and appendix A. Run-time choice of the fastest implementation.
+// CRC32c (Castagnoli) of an SCTP packet, RFC 9260 6.8 and appendix A. Run-time choice of the
+// fastest implementation.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -7,7 +8,8 @@
 
 namespace signalbox {
 
-/// CRC32c of the bytes, in the byte order in which it is stored: write it with memcpy / little-endian store.
+/// CRC32c of the bytes, in the byte order in which it is stored: write it with memcpy /
+/// little-endian store.
 std::uint32_t crc32c(std::span<const std::uint8_t> bytes);
 /// True when the SCTP packet's checksum field (offset 8) is right. Packets under 12 bytes: false.
 bool sctp_checksum_ok(std::span<const std::uint8_t> sctp_packet);

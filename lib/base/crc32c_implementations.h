@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The implementations behind base/crc32c.h, for its choice, its tests and its benchmark. All compute the same
-// function: `state` in and out is the shift register itself, without the inversions before and after.
+// The implementations behind base/crc32c.h, for its choice, its tests and its benchmark. All
+// compute the same function: `state` in and out is the shift register itself, without the
+// inversions before and after.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// CRC32c by the crc32 instruction. It takes three cycles but one may start in each, so three adjacent blocks are
-// run side by side, and joined by a carry-less multiplication:
+// CRC32c by the crc32 instruction. It takes three cycles but one may start in each, so three
+// adjacent blocks are run side by side, and joined by a carry-less multiplication:
 //
 //   | block a: n words | block b: n words | block c: n words | up to 2 words and 7 bytes |
 //   crc = a * x^(2 * 64 n) + b * x^(64 n) + c   (mod P)
 //
-// Registers are bit-reflected: the product of two 32-bit ones read as 64 bits is one power of x too high, and
-// running it through crc32 multiplies by x^32. A shift by m words is therefore a product with x^(64 m - 33).
+// Registers are bit-reflected: the product of two 32-bit ones read as 64 bits is one power of x too
+// high, and running it through crc32 multiplies by x^32. A shift by m words is therefore a product
+// with x^(64 m - 33).
 #include "base/crc32c_implementations.h"
 
 #if defined(__x86_64__)
@@ -45,9 +46,9 @@ std::uint64_t load_word(const std::uint8_t* p) {
 }
 
 [[gnu::target("sse4.2,pclmul")]] std::uint64_t shifted(std::uint64_t crc, std::size_t words) {
-    const __m128i product = _mm_clmulepi64_si128(_mm_cvtsi64_si128(static_cast<long long>(crc)),
-                                                 _mm_cvtsi32_si128(static_cast<int>(kShifts[words])),
-                                                 0);
+    const __m128i product =
+        _mm_clmulepi64_si128(_mm_cvtsi64_si128(static_cast<long long>(crc)),
+                             _mm_cvtsi32_si128(static_cast<int>(kShifts[words])), 0);
     return static_cast<std::uint64_t>(_mm_cvtsi128_si64(product));
 }
 

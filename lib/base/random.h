@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passed random source: AES-256-CTR key stream over a 32-byte seed, so that a seed replays byte for byte
-// and, seeded by getrandom() in the daemon, tags and nonces cannot be predicted (RFC 9260 5.3.1).
+// The passed random source: AES-256-CTR key stream over a 32-byte seed, so that a seed replays byte
+// for byte and, seeded by getrandom() in the daemon, tags and nonces cannot be predicted (RFC
+// 9260 5.3.1).
 #pragma once
 #include <array>
 #include <cstdint>

@@ -21,8 +21,8 @@ class [[nodiscard]] Result {
  public:
     Result(T value) : content_(std::in_place_index<0>, std::move(value)) {}
     template <class F>
-        requires std::is_convertible_v<F, E>
-    Result(Failure<F> failure) : content_(std::in_place_index<1>, std::move(failure.error)) {}
+    requires std::is_convertible_v<F, E> Result(Failure<F> failure)
+        : content_(std::in_place_index<1>, std::move(failure.error)) {}
 
     bool ok() const { return content_.index() == 0; }
     explicit operator bool() const { return ok(); }
@@ -51,8 +51,8 @@ class [[nodiscard]] Result<void, E> {
  public:
     Result() = default;
     template <class F>
-        requires std::is_convertible_v<F, E>
-    Result(Failure<F> failure) : content_(std::in_place_index<1>, std::move(failure.error)) {}
+    requires std::is_convertible_v<F, E> Result(Failure<F> failure)
+        : content_(std::in_place_index<1>, std::move(failure.error)) {}
 
     bool ok() const { return content_.index() == 0; }
     explicit operator bool() const { return ok(); }

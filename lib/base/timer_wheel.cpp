@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node lies at the level of the highest bit in which its deadline differs from now_tick_, in the slot that its
-// deadline has there. So everything at one level is earlier than everything above it, no level wraps, and the
-// next event is the first slot of the lowest level that is in use:
+// A node lies at the level of the highest bit in which its deadline differs from now_tick_, in the
+// slot that its deadline has there. So everything at one level is earlier than everything above it,
+// no level wraps, and the next event is the first slot of the lowest level that is in use:
 //
 //   deadline   ... | 6 bits: slot of level 2 | 6 bits: slot of level 1 | 6 bits: slot of level 0 |
 //
-// Reaching a slot of level 0 makes its nodes due; reaching one above spreads its nodes over the levels below.
-// A node's level only changes then, which is why cancel() can find it again from its deadline.
+// Reaching a slot of level 0 makes its nodes due; reaching one above spreads its nodes over the
+// levels below. A node's level only changes then, which is why cancel() can find it again from its
+// deadline.
 #include "base/timer_wheel.h"
 
 #include <algorithm>
@@ -37,7 +38,9 @@ void unlink(TimerNode& node) {
     node.next = nullptr;
     node.prev = nullptr;
 }
-bool empty(const TimerNode& head) { return head.next == &head; }
+bool empty(const TimerNode& head) {
+    return head.next == &head;
+}
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hierarchical timer wheel with intrusive nodes: arm and cancel are O(1), no allocation. 1 ms ticks.
+// Hierarchical timer wheel with intrusive nodes: arm and cancel are O(1), no allocation. 1 ms
+// ticks.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -24,10 +25,12 @@ class TimerWheel {
     TimerWheel(const TimerWheel&) = delete;
     TimerWheel& operator=(const TimerWheel&) = delete;
 
-    /// Arms or moves the node (kNever: disarms it): it expires at the first advance(now) with now >= deadline (rounded up to a tick).
+    /// Arms or moves the node (kNever: disarms it): it expires at the first advance(now) with now
+    /// >= deadline (rounded up to a tick).
     void arm(TimerNode& node, Time deadline);
     void cancel(TimerNode& node);
-    /// Takes up to `limit` expired nodes, disarmed, in order of deadline tick; call again while it returns limit.
+    /// Takes up to `limit` expired nodes, disarmed, in order of deadline tick; call again while it
+    /// returns limit.
     template <class Fn>  // Fn(TimerNode&); may arm and cancel any node
     std::size_t advance(Time now, std::size_t limit, Fn&& expired) {
         std::size_t n = 0;
@@ -39,7 +42,8 @@ class TimerWheel {
         }
         return n;
     }
-    /// No node expires before this time; kNever when none is armed. May be earlier than the first deadline.
+    /// No node expires before this time; kNever when none is armed. May be earlier than the first
+    /// deadline.
     Time next_deadline() const;
     std::size_t armed() const { return armed_; }
 
