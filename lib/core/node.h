@@ -59,6 +59,8 @@ class Node {
     /// One turn: rings from workers, gateway timers, publication of snapshots, page refill, table growth. Never blocks;
     /// call it every millisecond or so.
     void control_turn(Time now);
+    /// How long the caller's last turn took; the longest is a statistic (the core has no clock).
+    void record_turn(Duration length);
     /// Takes up to `limit` events for the log.
     template <class Fn> std::size_t take_events(std::size_t limit, Fn&& fn) {
         EventRecord e;

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Records from the control thread and from other workers.
+#include "core/worker_state.h"
+
+namespace signalbox::core {
+
+namespace {
+
+constexpr Ppid kPpidM3ua{3};
+constexpr std::size_t kRecordsPerTurn = 256;  // of one ring: bounds a turn
+
+}  // namespace
+
+bool Worker::State::take_commands(Time now) {
+    std::size_t n = 0;
+    for (; n < kRecordsPerTurn; ++n) {
+        const std::span<const std::uint8_t> raw = mine.from_control.front();
+        if (raw.empty()) break;
+        obey(view_record(raw), now);
+        mine.from_control.pop();
+    }
+    return n > 0;
+}
+
+void Worker::State::obey(const Record& record, Time now) {
+    const RecordHeader& h = record.header;
+    if (h.kind == RecordKind::connect) {
+        if (!connect(h.peer, now)) counters.drop(Drop::init_refused_resources);
+        return;
+    }
+    Slot* slot = find(h.ref);
+    if (slot == nullptr) {
+        if (h.kind == RecordKind::send) counters.drop(Drop::association_lost);
+        return;
+    }
+    sctp::Environment env = environment(*slot, now);
+    if (h.kind == RecordKind::send) {
+        const std::span<const std::uint8_t> pieces[] = {record.bytes};
+        if (slot->association.send(env, h.stream, kPpidM3ua, false, pieces) == sctp::SendStatus::ok)
+            counters.add(Count::tx_messages);
+        else
+            counters.drop(Drop::send_buffer_full);
+    } else if (h.kind == RecordKind::shutdown) {
+        slot->association.shutdown(env);
+    } else if (h.kind == RecordKind::abort) {
+        constexpr std::uint16_t kUserInitiatedAbort = 12;  // RFC 9260 3.3.10.12
+        effects.clear();
+        slot->association.abort(env, kUserInitiatedAbort, effects);
+        apply_effects(*slot, now);
+    }
+    mark_dirty(*slot);
+}
+
+/// A message that another worker routed to an association of ours. The sender looked at `congested` (half of the send buffer)
+/// before it wrote, so a full buffer here takes a ring and a half of messages in one turn.
+void Worker::State::message_for(const Record& record, Time now) {
+    Slot* slot = find(record.header.ref);
+    if (slot == nullptr) return counters.drop(Drop::association_lost);
+    sctp::Environment env = environment(*slot, now);
+    const std::span<const std::uint8_t> pieces[] = {record.bytes};
+    switch (slot->association.send(env, record.header.stream, kPpidM3ua, false, pieces)) {
+        case sctp::SendStatus::ok: counters.add(Count::tx_messages); break;
+        case sctp::SendStatus::not_open: counters.drop(Drop::association_lost); break;
+        default: counters.drop(Drop::send_buffer_full); break;
+    }
+    mark_dirty(*slot);
+}
+
+bool Worker::State::take_handed(Time now, sctp::TransmitSink& sink) {
+    bool worked = false;
+    for (unsigned from = 0; from < shared.workers; ++from) {
+        if (from == index.value) continue;
+        ByteRing& ring = shared.ring(from, index.value);
+        for (std::size_t n = 0; n < kRecordsPerTurn; ++n) {
+            const std::span<const std::uint8_t> raw = ring.front();
+            if (raw.empty()) break;
+            const Record record = view_record(raw);
+            if (record.header.kind == RecordKind::message) {
+                message_for(record, now);
+            } else {
+                // Judged by the first worker, checksum too; judged again without it, for the views.
+                Arrival arrival;
+                const PacketView view{.ip = record.bytes, .checksum = Checksum::good};
+                if (judge(view, arrival)) take_burst({&arrival, 1}, now, sink, true);
+            }
+            ring.pop();
+            worked = true;
+        }
+    }
+    return worked;
+}
+
+}  // namespace signalbox::core

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control thread's side of the core: what workers report, the gateway's decisions, publication, upkeep.
+#include <chrono>
+
+#include "core/node.h"
+#include "core/shared.h"
+#include "core/slot.h"
+
+namespace signalbox::core {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr unsigned kRecordsPerTurn = 4096;     // of one worker: bounds a control turn
+constexpr std::size_t kMaxEvents = 4096;       // waiting for the log
+constexpr Duration kReconnectAfter = 1s;
+constexpr Duration kStatisticsEvery = 1s;
+constexpr unsigned kTableStepsPerTurn = 4;
+
+std::uint16_t from_to(std::uint8_t from, std::uint8_t to) {
+    return static_cast<std::uint16_t>(from << 8 | to);
+}
+
+}  // namespace
+
+void Node::Shared::publish() {
+    auto* fresh = new Snapshot{gateway->distribution(), links};
+    const Snapshot* old = snapshot.exchange(fresh, std::memory_order_acq_rel);
+    if (old != nullptr) old_snapshots.push_back({old, reclaimer.begin()});
+    links_changed = false;
+}
+
+void Node::Shared::reclaim_snapshots() {
+    while (!old_snapshots.empty() && reclaimer.done(old_snapshots.front().token)) {
+        delete old_snapshots.front().snapshot;
+        old_snapshots.pop_front();
+    }
+}
+
+void Node::Shared::note(const EventRecord& event) {
+    if (events.size() >= kMaxEvents) {
+        ++events_dropped;
+        return;
+    }
+    events.push_back(event);
+}
+
+void Node::Shared::command(const RecordHeader& header, std::span<const std::uint8_t> bytes) {
+    const unsigned w = header.ref.worker.value;
+    if (backlog[w].empty() && push_record(per_worker[w]->from_control, header, bytes)) return;
+    // The worker is slow just now. Control may allocate; order is kept.
+    std::vector<std::uint8_t> record(sizeof header + bytes.size());
+    std::memcpy(record.data(), &header, sizeof header);
+    if (!bytes.empty()) std::memcpy(record.data() + sizeof header, bytes.data(), bytes.size());
+    backlog[w].push_back(std::move(record));
+}
+
+void Node::Shared::flush_backlog() {
+    for (unsigned w = 0; w < workers; ++w) {
+        while (!backlog[w].empty()) {
+            const Record r = view_record(backlog[w].front());
+            if (!push_record(per_worker[w]->from_control, r.header, r.bytes)) break;
+            backlog[w].pop_front();
+        }
+    }
+}
+
+void Node::Shared::association_up(const Record& record, Time now) {
+    const RecordHeader& h = record.header;
+    note({.kind = h.kind == RecordKind::association_up ? EventKind::association_up : EventKind::association_restarted,
+          .peer = h.peer, .as = kNoAs, .detail = 0, .when = now});
+    if (h.peer == kNoPeer) return;
+    PeerLink& link = links[h.peer.value];
+    const bool replaced = link.up && !(link.ref == h.ref);
+    if (replaced) {
+        // A peer has one association: the newest. The old one's ASP is gone with its process.
+        gateway->association_lost(h.peer, now);
+        command({.kind = RecordKind::abort, .ref = link.ref, .peer = h.peer}, {});
+    }
+    link = {.ref = h.ref, .streams_out = h.streams_out, .up = true};
+    links_changed = true;
+    if (h.kind == RecordKind::association_restarted)
+        gateway->association_restarted(h.peer, h.streams_out, now);
+    else
+        gateway->association_up(h.peer, h.streams_out, now);
+}
+
+void Node::Shared::association_ended(const Record& record, Time now) {
+    const RecordHeader& h = record.header;
+    note(h.event);
+    if (h.peer == kNoPeer) return;
+    if (settings.peers[h.peer.value].connect && !draining) reconnect_at[h.peer.value] = now + kReconnectAfter;
+    PeerLink& link = links[h.peer.value];
+    if (!link.up || !(link.ref == h.ref)) return;  // an older association of this peer
+    link.up = false;
+    links_changed = true;
+    gateway->association_lost(h.peer, now);
+}
+
+void Node::Shared::from_worker(unsigned /*worker*/, const Record& record, Time now) {
+    const RecordHeader& h = record.header;
+    switch (h.kind) {
+        case RecordKind::association_up:
+        case RecordKind::association_restarted: association_up(record, now); break;
+        case RecordKind::association_ended: association_ended(record, now); break;
+        case RecordKind::management:
+        case RecordKind::refused_data:
+            // From an association that was replaced meanwhile: its ASP is another one now.
+            if (h.peer == kNoPeer || !links[h.peer.value].up || !(links[h.peer.value].ref == h.ref)) break;
+            if (h.kind == RecordKind::management)
+                gateway->receive(h.peer, h.stream, record.bytes, now);
+            else
+                gateway->refuse_data(h.peer, h.stream, record.bytes, h.why, now);
+            break;
+        case RecordKind::event: note(h.event); break;
+        default: break;  // workers send nothing else to control
+    }
+}
+
+void Node::Shared::send_outgoing(Time now) {
+    // The snapshot goes first: an ASP that reads its ASPAC Ack may send in the same moment (sigtran.md section 3).
+    const std::vector<sigtran::Outgoing> outgoing = gateway->take_outgoing();
+    if (gateway->dirty() || links_changed) publish();
+    for (const sigtran::Outgoing& o : outgoing) {
+        const PeerLink& link = links[o.peer.value];
+        if (!link.up) continue;  // gone meanwhile, and its state with it
+        command({.kind = RecordKind::send, .stream = o.stream, .ref = link.ref, .peer = o.peer}, o.bytes);
+    }
+    for (const sigtran::Change& c : gateway->take_changes()) {
+        EventKind kind{};
+        switch (c.kind) {
+            case sigtran::ChangeKind::as_state: kind = EventKind::as_state; break;
+            case sigtran::ChangeKind::asp_state: kind = EventKind::asp_state; break;
+            case sigtran::ChangeKind::error_received: kind = EventKind::m3ua_error_received; break;
+            case sigtran::ChangeKind::error_sent: kind = EventKind::m3ua_error_sent; break;
+        }
+        note({.kind = kind, .peer = c.peer, .as = c.as, .detail = from_to(c.from, c.to), .when = now});
+    }
+}
+
+void Node::Shared::open_associations(Time now) {
+    for (std::uint32_t p = 0; p < reconnect_at.size(); ++p) {
+        if (reconnect_at[p] > now) continue;
+        reconnect_at[p] = kNever;
+        const auto worker = static_cast<std::uint8_t>(p % workers);
+        command({.kind = RecordKind::connect, .ref = {.worker = WorkerIndex{worker}}, .peer = PeerIndex{p}}, {});
+    }
+}
+
+void Node::Shared::collect_statistics(Time now) {
+    if (now < statistics_due) return;
+    statistics_due = now + kStatisticsEvery;
+    auto s = std::make_shared<NodeStatistics>();
+    std::int64_t established = 0;
+    for (const auto& w : per_worker) {
+        established += w->established.load(std::memory_order_relaxed);
+        s->events_dropped += w->events_dropped.load(std::memory_order_relaxed);
+        s->pages_free += w->pages.available();
+    }
+    s->associations = static_cast<std::size_t>(std::max<std::int64_t>(established, 0));
+    s->pages_free += pool->free_pages();
+    s->pages_total = pool->total_pages();
+    s->table = table->statistics();
+    s->events_dropped += events_dropped;
+    s->control_longest_turn_ns = longest_turn_ns;
+    for (const PeerLink& link : links) s->peer_associated.push_back(link.up);
+    s->peer_states.assign(links.size(), sigtran::AspState::down);
+    for (std::uint32_t as = 0; as < settings.servers.size(); ++as) {
+        s->as_states.push_back(gateway->as_state(AsIndex{as}));
+        std::uint16_t active = 0;
+        for (const sigtran::Member& m : settings.servers[as].members) {
+            const sigtran::AspState state = gateway->asp_state(AsIndex{as}, m.peer);
+            if (state == sigtran::AspState::active) ++active;
+            s->peer_states[m.peer.value] = std::max(s->peer_states[m.peer.value], state);
+        }
+        s->as_active_asps.push_back(active);
+    }
+    const std::lock_guard lock(statistics_mutex);
+    statistics = std::move(s);
+}
+
+void Node::control_turn(Time now) {
+    Shared& s = *shared_;
+    s.flush_backlog();
+    for (unsigned w = 0; w < s.workers; ++w) {
+        ByteRing& ring = s.per_worker[w]->to_control;
+        for (unsigned n = 0; n < kRecordsPerTurn; ++n) {
+            const std::span<const std::uint8_t> raw = ring.front();
+            if (raw.empty()) break;
+            s.from_worker(w, view_record(raw), now);
+            ring.pop();
+        }
+    }
+    if (s.gateway->next_deadline() <= now) s.gateway->advance(now);
+    s.send_outgoing(now);
+    s.open_associations(now);
+    for (const auto& w : s.per_worker) w->pages.top_up();
+    for (unsigned i = 0; i < kTableStepsPerTurn && s.table->maintain(); ++i) {
+    }
+    s.reclaim_snapshots();
+    s.collect_statistics(now);
+}
+
+void Node::drain(Time /*now*/) {
+    Shared& s = *shared_;
+    s.draining = true;
+    for (const PeerLink& link : s.links)
+        if (link.up) s.command({.kind = RecordKind::shutdown, .ref = link.ref}, {});
+}
+
+bool Node::drained() const {
+    for (const auto& w : shared_->per_worker)
+        if (w->established.load(std::memory_order_relaxed) > 0) return false;
+    return true;
+}
+
+}  // namespace signalbox::core

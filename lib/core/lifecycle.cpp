@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// Slots and what happens to associations: entries in the table, reports to control, taking down through quiescence.
+#include <algorithm>
+
+#include "core/worker_state.h"
+
+namespace signalbox::core {
+
+namespace {
+
+constexpr std::size_t kBlocksPerSlice = 64;  // freed of one association per turn (STR-3)
+constexpr std::size_t kMoreNodesBytes = (sctp::kMaxRemoteAddresses - kInlineNodes) * sizeof(table::Node);
+
+}  // namespace
+
+AssociationRef Worker::State::ref_of(const Slot& slot) const {
+    return {.worker = index, .slot = static_cast<std::uint32_t>(&slot - shared.slots), .generation = slot.generation};
+}
+
+Slot* Worker::State::find(const AssociationRef& ref) {
+    if (ref.slot >= shared.slot_count) return nullptr;
+    Slot& slot = shared.slots[ref.slot];
+    return slot.generation == ref.generation && !slot.ended ? &slot : nullptr;
+}
+
+Slot* Worker::State::new_slot(std::uint16_t listener, PeerIndex peer) {
+    Slot* slot = nullptr;
+    if (!free_slots.empty()) {
+        slot = free_slots.back();
+        free_slots.pop_back();
+    } else {
+        // Never used slots are shared; the counter may overshoot by the number of workers, harmlessly.
+        if (shared.slots_fresh.load(std::memory_order_relaxed) >= shared.slot_count) return nullptr;
+        const std::size_t fresh = shared.slots_fresh.fetch_add(1, std::memory_order_relaxed);
+        if (fresh >= shared.slot_count) return nullptr;
+        slot = &shared.slots[fresh];
+    }
+    slot->prepare();
+    slot->timer.slot = slot;
+    slot->nodes[0].worker = index.value;
+    slot->listener = listener;
+    slot->peer = peer;
+    slot->profile = profile_of(listener, peer);
+    mine.slots_used.fetch_add(1, std::memory_order_relaxed);
+    return slot;
+}
+
+bool Worker::State::index_paths(Slot& slot) {
+    const std::size_t paths = slot.association.path_count();
+    if (paths > kInlineNodes && slot.more_nodes == nullptr) {
+        void* block = blocks.take(kMoreNodesBytes);
+        if (block == nullptr) return false;
+        slot.more_nodes = static_cast<table::Node*>(block);
+        for (std::size_t i = 0; i < sctp::kMaxRemoteAddresses - kInlineNodes; ++i)
+            ::new (&slot.more_nodes[i]) table::Node;
+    }
+    while (slot.nodes_inserted < paths) {
+        const sctp::PathView path = slot.association.path(slot.nodes_inserted);
+        table::Node& node = slot.node(slot.nodes_inserted);
+        node.key = {.network = 0, .local_port = slot.association.local_port(),
+                    .remote_port = slot.association.remote_port(), .remote = path.remote};
+        node.worker = index.value;
+        node.path = slot.nodes_inserted;
+        node.slot = static_cast<std::uint32_t>(&slot - shared.slots);
+        node.local_tag = slot.association.local_tag();
+        node.local = path.local;
+        if (shared.table->insert(node) != table::InsertResult::inserted) return false;
+        ++slot.nodes_inserted;
+    }
+    return true;
+}
+
+void Worker::State::apply_effects(Slot& slot, Time now) {
+    for (const sctp::EventRecord& event : effects.happened()) happened(slot, event, now);
+    // What was held before these comes first.
+    sctp::Environment env = environment(slot, now);
+    bool holding = slot.blocked;
+    for (const sctp::Message& message : effects.delivered()) {
+        if (!holding && deliver(slot, message, now) == Routed::done) {
+            counters.add(Count::rx_messages);
+            continue;
+        }
+        holding = true;
+        if (!slot.association.hold(env, message)) counters.drop(Drop::peer_congested);
+    }
+    if (holding)
+        block(slot, now);
+    else
+        drain_ready(slot, now);
+}
+
+void Worker::State::happened(Slot& slot, const sctp::EventRecord& event, Time now) {
+    switch (event.event) {
+        case sctp::Event::up:
+            slot.established = true;
+            mine.established.fetch_add(1, std::memory_order_relaxed);
+            counters.add(Count::associations_up);
+            report(slot, RecordKind::association_up, EventKind::association_up, 0, now);
+            break;
+        case sctp::Event::restarted:
+            counters.add(Count::associations_restarted);
+            report(slot, RecordKind::association_restarted, EventKind::association_restarted, 0, now);
+            break;
+        case sctp::Event::paths_changed:
+            // A busy shard leaves the new path without entry for now; the next packet's effects try again.
+            index_paths(slot);
+            break;
+        case sctp::Event::path_down:
+        case sctp::Event::path_up: {
+            const bool down = event.event == sctp::Event::path_down;
+            counters.add(down ? Count::paths_failed : Count::paths_restored);
+            const EventRecord record{.kind = down ? EventKind::path_down : EventKind::path_up, .peer = slot.peer,
+                                     .as = kNoAs, .detail = event.path, .when = now};
+            if (!push_record(mine.to_control, {.kind = RecordKind::event, .event = record}))
+                mine.events_dropped.fetch_add(1, std::memory_order_relaxed);
+            break;
+        }
+        case sctp::Event::shutdown_begun: break;  // the end follows
+        case sctp::Event::closed:
+            counters.add(Count::associations_closed);
+            end(slot, EventKind::association_closed, event.cause, now);
+            break;
+        case sctp::Event::aborted:
+            counters.add(Count::associations_aborted);
+            end(slot, EventKind::association_aborted, event.cause, now);
+            break;
+        case sctp::Event::lost:
+            counters.add(Count::associations_lost);
+            end(slot, EventKind::association_lost, event.cause, now);
+            break;
+        case sctp::Event::remote_error: break;  // counted by sctp
+    }
+}
+
+/// Up, restart and end must reach control whatever its ring's state: what does not fit is owed. An end overrides the rest.
+void Worker::State::report(Slot& slot, RecordKind kind, EventKind event, std::uint16_t detail, Time now) {
+    const RecordHeader header{.kind = kind, .streams_out = slot.association.streams_out(), .ref = ref_of(slot),
+                              .peer = slot.peer,
+                              .event = {.kind = event, .peer = slot.peer, .as = kNoAs, .detail = detail, .when = now}};
+    if (!slot.owes_report && push_record(mine.to_control, header)) return;
+    if (!slot.owes_report) ++owed_reports;
+    slot.owes_report = true;
+    slot.pending_report = kind;
+}
+
+void Worker::State::settle_reports(Time now) {
+    if (owed_reports == 0) return;
+    const std::size_t used = std::min(shared.slots_fresh.load(std::memory_order_relaxed), shared.slot_count);
+    for (std::size_t i = 0; i < used && owed_reports > 0; ++i) {
+        Slot& slot = shared.slots[i];
+        if (!slot.owes_report || slot.nodes[0].worker != index.value) continue;
+        slot.owes_report = false;
+        --owed_reports;
+        const EventKind event = slot.pending_report == RecordKind::association_ended ? EventKind::association_lost
+                                                                                     : EventKind::association_up;
+        report(slot, slot.pending_report, event, 0, now);
+        if (slot.owes_report) return;  // still full
+    }
+}
+
+void Worker::State::end(Slot& slot, EventKind why, std::uint16_t cause, Time now) {
+    if (slot.ended) return;
+    slot.ended = true;
+    if (slot.established) mine.established.fetch_sub(1, std::memory_order_relaxed);
+    slot.congested.store(true, std::memory_order_relaxed);
+    wheel.cancel(slot.timer);
+    if (slot.established || slot.client) report(slot, RecordKind::association_ended, why, cause, now);
+    mark_dirty(slot);  // a last ABORT or SHUTDOWN COMPLETE may wait
+    slot.next_ending = ending;
+    ending = &slot;
+}
+
+/// Slices: table entries out (a shard may be busy), a grace period, memory, slot. True when the slot is free.
+bool Worker::State::take_down_one(Slot& slot, Time now) {
+    if (slot.dirty || slot.blocked || slot.owes_report) return false;
+    while (slot.nodes_inserted > 0) {
+        if (!shared.table->remove(slot.node(slot.nodes_inserted - 1u))) return false;
+        --slot.nodes_inserted;
+        if (slot.nodes_inserted == 0) slot.grace_token = shared.reclaimer.begin();
+    }
+    sctp::Environment env = environment(slot, now);
+    if (!slot.association.release(env, kBlocksPerSlice)) return false;
+    if (slot.grace_token != 0 && !shared.reclaimer.done(slot.grace_token)) return false;
+    if (slot.more_nodes != nullptr) blocks.give(slot.more_nodes, kMoreNodesBytes);
+    slot.more_nodes = nullptr;
+    ++slot.generation;  // old references die here
+    free_slots.push_back(&slot);  // room for all was reserved
+    mine.slots_used.fetch_sub(1, std::memory_order_relaxed);
+    return true;
+}
+
+bool Worker::State::take_down(Time now) {
+    bool worked = false;
+    Slot** link = &ending;
+    while (*link != nullptr) {
+        Slot& slot = **link;
+        if (take_down_one(slot, now)) {
+            *link = slot.next_ending;
+            slot.next_ending = nullptr;
+            worked = true;
+        } else {
+            link = &slot.next_ending;
+        }
+    }
+    return worked;
+}
+
+bool Worker::State::connect(PeerIndex peer, Time now) {
+    const PeerSettings& settings = shared.settings.peers[peer.value];
+    Slot* slot = new_slot(settings.listener, peer);
+    if (slot == nullptr) return false;
+    slot->client = true;
+    sctp::Environment env = environment(*slot, now);
+    tags.target = index;
+    const std::uint16_t local_port = shared.settings.listeners[settings.listener].port;
+    const bool begun = slot->association.connect(env, settings.addresses, local_port,
+                                                 settings.remote_port.value_or(local_port));
+    if (!begun || !index_paths(*slot)) {
+        end(*slot, EventKind::association_lost, 0, now);
+        return false;
+    }
+    mark_dirty(*slot);
+    return true;
+}
+
+}  // namespace signalbox::core

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packets for which the table has no association (RFC 9260 5.1, 8.4). Access list first, then budgets, then the MAC (HS-3).
+#include "core/worker_state.h"
+#include "wire/chunk_types.h"
+
+namespace signalbox::core {
+
+bool Worker::State::hand_off(WorkerIndex to, const Arrival& arrival) {
+    if (push_record(shared.ring(index.value, to.value), {.kind = RecordKind::packet}, arrival.ip)) {
+        counters.add(Count::handoff_packets);
+        return true;
+    }
+    counters.drop(Drop::handoff_ring_full);
+    return false;
+}
+
+std::uint16_t Worker::State::profile_of(std::uint16_t listener, PeerIndex peer) const {
+    return peer == kNoPeer ? shared.settings.listeners[listener].profile
+                           : shared.settings.peers[peer.value].profile;
+}
+
+void Worker::State::no_association(const Arrival& arrival, Time now, sctp::TransmitSink& sink, bool handed_off) {
+    if (!arrival.listening) return out_of_the_blue(arrival, shared.access.knows(arrival.sctp.source), now, sink);
+    const PeerIndex peer = shared.access.peer(arrival.listener, arrival.sctp.source, arrival.sctp.source_port);
+    const bool admitted = shared.access.admits(arrival.listener, peer);
+    const bool init = arrival.sctp.chunks[0] == static_cast<std::uint8_t>(wire::ChunkType::init);
+    if (init) {
+        if (!admitted) return counters.drop(Drop::init_refused_peer);
+        return init_received(arrival, peer, now, sink);
+    }
+    if (!sctp::first_cookie(arrival.sctp).empty()) {
+        if (!admitted) return counters.drop(Drop::init_refused_peer);
+        // The tag in the packet is ours, drawn to name the worker that shall own the association.
+        const WorkerIndex owner = shared.tag_hint.worker_of(arrival.sctp.tag);
+        if (owner != index && !handed_off) {
+            hand_off(owner, arrival);
+            return;
+        }
+        return cookie_received(arrival, peer, now, sink);
+    }
+    out_of_the_blue(arrival, peer != kNoPeer, now, sink);
+}
+
+void Worker::State::init_received(const Arrival& arrival, PeerIndex peer, Time now, sctp::TransmitSink& sink) {
+    if (!init_budget.take(now)) return counters.drop(Drop::init_limited);
+    // Spread by the transport's hash: one port queue may feed several workers.
+    const table::Key key{.network = 0, .local_port = arrival.sctp.destination_port,
+                         .remote_port = arrival.sctp.source_port, .remote = arrival.sctp.source};
+    tags.target = WorkerIndex{static_cast<std::uint8_t>((shared.table->hash(key) >> 20) % shared.workers)};
+    sctp::Environment env = environment(arrival.listener, profile_of(arrival.listener, peer), now);
+    if (sctp::answer_init(env, arrival.sctp, sink)) counters.add(Count::inits_answered);
+}
+
+void Worker::State::cookie_received(const Arrival& arrival, PeerIndex peer, Time now, sctp::TransmitSink& sink) {
+    if (!init_budget.take(now)) return counters.drop(Drop::cookie_limited);
+    sctp::CookieContents contents;
+    switch (cookies.open(sctp::first_cookie(arrival.sctp), arrival.sctp, now, contents)) {
+        case sctp::CookieVerdict::good: break;
+        case sctp::CookieVerdict::stale:
+            counters.drop(Drop::cookie_stale);
+            // The out-of-the-blue rules answer a stale cookie with ERROR (5.2.6), budgeted.
+            return out_of_the_blue(arrival, true, now, sink);
+        case sctp::CookieVerdict::bad_mac: return counters.drop(Drop::cookie_bad_mac);
+        case sctp::CookieVerdict::malformed: return counters.drop(Drop::cookie_malformed);
+        case sctp::CookieVerdict::mismatch: return counters.drop(Drop::cookie_mismatch);
+    }
+    Slot* slot = new_slot(arrival.listener, peer);
+    if (slot == nullptr) return counters.drop(Drop::init_refused_resources);
+    sctp::Environment env = environment(*slot, now);
+    tags.target = index;
+    // A refusal leaves nothing behind: the peer sends its COOKIE ECHO again.
+    if (!slot->association.accept(env, contents)) {
+        counters.drop(Drop::data_no_memory);
+        end(*slot, EventKind::association_lost, 0, now);
+        return;
+    }
+    if (!index_paths(*slot)) {
+        counters.drop(Drop::cookie_try_lock);
+        end(*slot, EventKind::association_lost, 0, now);
+        return;
+    }
+    to_association(*slot, arrival.sctp, now);
+}
+
+void Worker::State::out_of_the_blue(const Arrival& arrival, bool known_peer, Time now, sctp::TransmitSink& sink) {
+    // END-2: silence towards sources that the access list does not hold.
+    if (!known_peer) {
+        counters.drop(arrival.listening ? Drop::out_of_the_blue : Drop::not_listening);
+        return;
+    }
+    if (!out_of_the_blue_budget.take(now)) return counters.drop(Drop::out_of_the_blue_limited);
+    counters.drop(Drop::out_of_the_blue);
+    if (shared.settings.listeners.empty()) return;
+    sctp::Environment env = environment(arrival.listener, shared.settings.listeners[arrival.listener].profile, now);
+    sctp::answer_out_of_the_blue(env, arrival.sctp, sink);
+}
+
+}  // namespace signalbox::core

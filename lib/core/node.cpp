@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/node.h"
+
+#include <algorithm>
+#include <new>
+
+#include "core/shared.h"
+#include "core/slot.h"
+
+namespace signalbox::core {
+
+namespace {
+
+constexpr std::size_t kRingBytes = 1u << 20;    // one second of management, 2,000 messages of 270 bytes
+constexpr std::size_t kHandoffRingBytes = 1u << 20;
+constexpr std::size_t kCachePages = 512;        // per worker: 2 MiB at hand, refilled every control turn
+constexpr std::size_t kMinCachePages = 16;
+
+std::size_t slots_wanted(const Settings& settings, std::size_t region_bytes) {
+    std::size_t wanted = 0;
+    for (const ListenerSettings& l : settings.listeners) wanted += l.max_associations;
+    // At most half of the memory: associations without pages to queue in would be of no use.
+    return std::min(wanted, region_bytes / 2 / sizeof(Slot));
+}
+
+RandomSource::Seed draw_seed(RandomSource& random) {
+    RandomSource::Seed seed;
+    random.fill(seed);
+    return seed;
+}
+
+std::vector<mtp3::Route> routes_of(const Settings& settings) {
+    std::vector<mtp3::Route> routes;
+    for (std::uint32_t as = 0; as < settings.servers.size(); ++as)
+        for (const sigtran::DestinationKey& key : settings.servers[as].keys)
+            routes.push_back({.instance = settings.servers[as].instance, .dpc = key.dpc,
+                              .mask_bits = key.mask_bits, .as = AsIndex{as}});
+    return routes;
+}
+
+std::vector<sigtran::PeerSettings> m3ua_peers(const Settings& settings) {
+    std::vector<sigtran::PeerSettings> peers;
+    for (const PeerSettings& p : settings.peers) peers.push_back(p.m3ua);
+    return peers;
+}
+
+}  // namespace
+
+Node::Shared::Shared(Settings s, unsigned worker_count, void* region, std::size_t region_bytes, Reclaimer& r,
+                     RandomSource::Seed seed)
+    : settings(std::move(s)),
+      workers(worker_count),
+      reclaimer(r),
+      random(seed),
+      tag_hint(random.u64(), worker_count),
+      access(settings),
+      routes(settings.instances, routes_of(settings)) {
+    random.fill(cookie_key);
+    random.fill(cookie_key_previous);
+
+    slot_count = slots_wanted(settings, region_bytes);
+    slots = static_cast<Slot*>(region);
+    for (std::size_t i = 0; i < slot_count; ++i) ::new (&slots[i]) Slot;
+    const std::size_t slot_bytes =
+        (slot_count * sizeof(Slot) + mem::kPageBytes - 1) / mem::kPageBytes * mem::kPageBytes;
+    pool = std::make_unique<mem::PagePool>(static_cast<std::uint8_t*>(region) + slot_bytes,
+                                           region_bytes - slot_bytes);
+    table = std::make_unique<table::TransportTable>(
+        table::TransportTable::Settings{.shards = 64,
+                                        .initial_entries = std::max<std::size_t>(4096, slot_count),
+                                        .max_entries = std::max<std::size_t>(4096, slot_count * 16)},
+        table::TransportTable::HashKey{{random.u64(), random.u64()}}, region, reclaimer);
+
+    const std::size_t cache_pages =
+        std::max(kMinCachePages, std::min(kCachePages, pool->total_pages() / (4 * workers)));
+    for (unsigned w = 0; w < workers; ++w) {
+        per_worker.push_back(std::make_unique<WorkerShared>(*pool, cache_pages, kRingBytes));
+        per_worker.back()->pages.top_up();
+        worker_seeds.push_back(draw_seed(random));
+    }
+    for (unsigned i = 0; i < workers * workers; ++i)
+        between.push_back(std::make_unique<ByteRing>(i % (workers + 1) == 0 ? 4096 : kHandoffRingBytes));
+    pending_messages = std::make_unique<std::atomic<std::uint32_t>[]>(settings.servers.size() + 1);
+    pending_bytes = std::make_unique<std::atomic<std::uint32_t>[]>(settings.servers.size() + 1);
+
+    gateway = std::make_unique<sigtran::SignalingGateway>(m3ua_peers(settings), settings.servers, control_counters);
+    links.resize(settings.peers.size());
+    reconnect_at.assign(settings.peers.size(), kNever);
+    for (std::size_t p = 0; p < settings.peers.size(); ++p)
+        if (settings.peers[p].connect) reconnect_at[p] = Time{};
+    backlog.resize(workers);
+    statistics = std::make_shared<NodeStatistics>();
+    publish();
+}
+
+Node::Shared::~Shared() {
+    // No worker runs any more: nobody holds a snapshot.
+    for (const Old& old : old_snapshots) delete old.snapshot;
+    delete snapshot.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < slot_count; ++i) slots[i].~Slot();
+}
+
+Node::Node(Settings settings, unsigned workers, void* region, std::size_t region_bytes, Reclaimer& reclaimer,
+           RandomSource::Seed seed)
+    : shared_(std::make_unique<Shared>(std::move(settings), workers, region, region_bytes, reclaimer, seed)) {}
+Node::~Node() = default;
+
+const Settings& Node::settings() const { return shared_->settings; }
+unsigned Node::workers() const { return shared_->workers; }
+
+const Counters& Node::worker_counters(WorkerIndex worker) const {
+    return shared_->per_worker[worker.value]->counters;
+}
+const Counters& Node::control_counters() const { return shared_->control_counters; }
+
+std::shared_ptr<const NodeStatistics> Node::statistics() const {
+    const std::lock_guard lock(shared_->statistics_mutex);
+    return shared_->statistics;
+}
+
+void Node::record_turn(Duration length) {
+    shared_->longest_turn_ns =
+        std::max(shared_->longest_turn_ns, static_cast<std::uint64_t>(std::max<std::int64_t>(length.count(), 0)));
+}
+
+bool Node::next_event(EventRecord& event) {
+    if (shared_->events.empty()) return false;
+    event = shared_->events.front();
+    shared_->events.pop_front();
+    return true;
+}
+
+}  // namespace signalbox::core

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// AS-PENDING (RFC 4666 4.3.2): messages wait until an ASP becomes active or T(r) is over, bounded by messages and bytes over
+// all workers; newest discarded, flushed in order before new traffic.
+#include <algorithm>
+
+#include "core/worker_state.h"
+
+namespace signalbox::core {
+
+Routed Worker::State::enqueue_pending(AsIndex as, const sigtran::ProtocolData& data) {
+    const sigtran::AsView& server = snapshot->distribution.servers[as.value];
+    std::atomic<std::uint32_t>& messages = shared.pending_messages[as.value];
+    std::atomic<std::uint32_t>& bytes = shared.pending_bytes[as.value];
+    const auto length = static_cast<std::uint32_t>(data.user_data.size());
+    const std::size_t room = sizeof(PendingMessage) + length;
+    if (room > mem::BlockPool::kMaxBytes) return counters.drop(Drop::data_too_long), Routed::done;
+    if (messages.load(std::memory_order_relaxed) >= server.recovery_queue_messages ||
+        bytes.load(std::memory_order_relaxed) + length > server.recovery_queue_bytes)
+        return counters.drop(Drop::as_pending_full), Routed::done;
+    void* block = blocks.take(room);
+    if (block == nullptr) return counters.drop(Drop::data_no_memory), Routed::done;
+    auto* m = ::new (block) PendingMessage{.length = length, .opc = data.opc, .dpc = data.dpc, .si = data.si,
+                                           .ni = data.ni, .mp = data.mp, .sls = data.sls};
+    std::copy(data.user_data.begin(), data.user_data.end(), reinterpret_cast<std::uint8_t*>(m + 1));
+    PendingQueue& queue = pending[as.value];
+    (queue.last != nullptr ? queue.last->next : queue.first) = m;
+    queue.last = m;
+    messages.fetch_add(1, std::memory_order_relaxed);
+    bytes.fetch_add(length, std::memory_order_relaxed);
+    return Routed::done;
+}
+
+/// Removes the oldest; `why` names the discard when it is one.
+void Worker::State::give_pending(AsIndex as, Drop* why) {
+    PendingQueue& queue = pending[as.value];
+    PendingMessage* m = queue.first;
+    queue.first = m->next;
+    if (queue.first == nullptr) queue.last = nullptr;
+    shared.pending_messages[as.value].fetch_sub(1, std::memory_order_relaxed);
+    shared.pending_bytes[as.value].fetch_sub(m->length, std::memory_order_relaxed);
+    if (why != nullptr) counters.drop(*why);
+    blocks.give(m, sizeof(PendingMessage) + m->length);
+}
+
+Routed Worker::State::send_pending(AsIndex as, const PendingMessage& m) {
+    return to_server(as, {.opc = m.opc, .dpc = m.dpc, .si = m.si, .ni = m.ni, .mp = m.mp, .sls = m.sls,
+                          .user_data = {reinterpret_cast<const std::uint8_t*>(&m + 1), m.length}});
+}
+
+bool Worker::State::settle_pending() {
+    constexpr std::size_t kPerTurn = 1024;  // of one AS
+    bool worked = false;
+    for (std::uint32_t i = 0; i < pending.size(); ++i) {
+        const AsIndex as{i};
+        for (std::size_t n = 0; n < kPerTurn && pending[i].first != nullptr; ++n) {
+            const sigtran::AsState state = snapshot->distribution.servers[i].state;
+            if (state == sigtran::AsState::pending) break;
+            if (state == sigtran::AsState::active) {
+                if (send_pending(as, *pending[i].first) == Routed::again) break;
+                give_pending(as, nullptr);
+            } else {
+                Drop why = Drop::as_pending_expired;
+                give_pending(as, &why);
+            }
+            worked = true;
+        }
+    }
+    return worked;
+}
+
+}  // namespace signalbox::core

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// A delivered message's way: M3UA decodes, MTP3 picks the destination, M3UA encodes into the outgoing association.
+#include <algorithm>
+
+#include "core/worker_state.h"
+
+namespace signalbox::core {
+
+namespace {
+
+constexpr Ppid kPpidM3ua{3};                       // RFC 4666 1.4.3 (IANA)
+constexpr Ppid kPpidM3uaSwapped{0x03000000};       // seen from little-endian senders; quirk ppid_any
+constexpr Duration kHoldLimit = std::chrono::seconds{5};  // then a held message is discarded by name
+constexpr std::size_t kReadyPerTurn = 256;          // of one association
+constexpr std::array<std::uint8_t, 4> kZeros{};
+
+const sigtran::Quirks kNoQuirks{};
+
+}  // namespace
+
+Routed Worker::State::deliver(Slot& from, const sctp::Message& message, Time now) {
+    const sigtran::Quirks& quirks =
+        from.peer == kNoPeer ? kNoQuirks : shared.settings.peers[from.peer.value].m3ua.quirks;
+    const bool tolerated = quirks.ppid_any && (message.ppid.value == 0 || message.ppid == kPpidM3uaSwapped);
+    if (message.ppid != kPpidM3ua && !tolerated) return counters.drop(Drop::ppid_unexpected), Routed::done;
+    if (from.peer == kNoPeer) return counters.drop(Drop::m3ua_unexpected), Routed::done;
+    if (from.owes_report) return Routed::again;  // control must know the association before its messages
+    const auto kind = sigtran::kind_of(message.data);
+    if (kind && kind->message_class == sigtran::kDataKind.message_class &&
+        kind->message_type == sigtran::kDataKind.message_type)
+        return deliver_data(from, message, now);
+    return to_control(from, message, RecordKind::management, Drop{});
+}
+
+Routed Worker::State::to_control(Slot& from, const sctp::Message& message, RecordKind kind, Drop why) {
+    const RecordHeader header{.kind = kind, .why = why, .stream = message.stream, .ref = ref_of(from),
+                              .peer = from.peer};
+    if (push_record(mine.to_control, header, message.data)) return Routed::done;
+    return Routed::again;
+}
+
+Routed Worker::State::deliver_data(Slot& from, const sctp::Message& message, Time /*now*/) {
+    Drop why{};
+    const auto accepted =
+        sigtran::accept_data(snapshot->distribution, from.peer, shared.settings.peers[from.peer.value].m3ua.quirks,
+                             message.stream, message.data, why);
+    if (!accepted) {
+        counters.drop(why);
+        // Control answers with the ERR due; a full ring only means that this one goes unanswered.
+        if (to_control(from, message, RecordKind::refused_data, why) == Routed::again)
+            counters.drop(Drop::control_ring_full);
+        return Routed::done;
+    }
+    return route(from.peer, accepted->from_as, accepted->data);
+}
+
+Routed Worker::State::route(PeerIndex /*from_peer*/, AsIndex from_as, const sigtran::ProtocolData& data) {
+    const std::uint16_t instance = snapshot->distribution.servers[from_as.value].instance;
+    const mtp3::Decision decision = shared.routes.route(
+        instance, {.opc = data.opc, .dpc = data.dpc, .service_indicator = data.si, .network_indicator = data.ni,
+                   .priority = data.mp, .sls = data.sls});
+    if (decision.refused) return counters.drop(*decision.refused), Routed::done;
+    if (decision.as == from_as) return counters.drop(Drop::mtp3_loop), Routed::done;
+    if (pending[decision.as.value].first != nullptr) return enqueue_pending(decision.as, data);
+    return to_server(decision.as, data);
+}
+
+Routed Worker::State::to_server(AsIndex as, const sigtran::ProtocolData& data) {
+    const sigtran::AsView& server = snapshot->distribution.servers[as.value];
+    if (server.state == sigtran::AsState::pending) return enqueue_pending(as, data);
+    if (server.state != sigtran::AsState::active) return counters.drop(Drop::as_unavailable), Routed::done;
+    if (server.mode != sigtran::TrafficMode::broadcast) {
+        const PeerIndex peer = server.serving[data.sls.value];
+        if (peer == kNoPeer) return counters.drop(Drop::as_unavailable), Routed::done;
+        return to_peer(peer, server, data);
+    }
+    // Broadcast: a slow ASP must not hold the others back, nor get the message twice; its copy is discarded by name.
+    for (const PeerIndex peer : server.active)
+        if (to_peer(peer, server, data) == Routed::again) counters.drop(Drop::send_buffer_full);
+    return Routed::done;
+}
+
+Routed Worker::State::to_peer(PeerIndex peer, const sigtran::AsView& as, const sigtran::ProtocolData& data) {
+    const PeerLink& link = snapshot->links[peer.value];
+    if (!link.up) return Routed::again;  // the next snapshot names another
+    const Slot& target = shared.slots[link.ref.slot];
+    if (target.congested.load(std::memory_order_relaxed)) return Routed::again;
+    const auto stream = sigtran::stream_for(data.sls, link.streams_out, shared.settings.peers[peer.value].m3ua.quirks);
+    if (!stream) return counters.drop(Drop::m3ua_stream_zero), Routed::done;
+    const sigtran::DataHeader header = sigtran::encode_data_header(as, data);
+    const std::span<const std::uint8_t> pieces[] = {header.span(), data.user_data,
+                                                    std::span(kZeros).first(header.padding)};
+    if (link.ref.worker != index) {
+        const RecordHeader record{.kind = RecordKind::message, .stream = *stream, .ref = link.ref, .peer = peer};
+        if (!push_record(shared.ring(index.value, link.ref.worker.value), record, pieces)) return Routed::again;
+        counters.add(Count::handoff_messages);
+        counters.add(Count::routed_messages);
+        return Routed::done;
+    }
+    Slot* slot = find(link.ref);
+    if (slot == nullptr) return Routed::again;  // ended in this very turn
+    sctp::Environment env = environment(*slot, Time{});
+    switch (slot->association.send(env, *stream, kPpidM3ua, false, pieces)) {
+        case sctp::SendStatus::ok: break;
+        case sctp::SendStatus::too_long: return counters.drop(Drop::data_too_long), Routed::done;
+        case sctp::SendStatus::bad_stream: return counters.drop(Drop::data_invalid_stream), Routed::done;
+        default: return Routed::again;
+    }
+    counters.add(Count::tx_messages);
+    counters.add(Count::routed_messages);
+    mark_dirty(*slot);
+    return Routed::done;
+}
+
+void Worker::State::block(Slot& slot, Time now) {
+    if (slot.blocked) return;
+    slot.blocked = true;
+    slot.blocked_since = now;
+    slot.next_blocked = blocked;
+    blocked = &slot;
+}
+
+bool Worker::State::drain_ready(Slot& slot, Time now) {
+    sctp::Environment env = environment(slot, now);
+    for (std::size_t n = 0; n < kReadyPerTurn; ++n) {
+        const auto message = slot.association.front_ready(env);
+        if (!message) return true;
+        if (deliver(slot, *message, now) == Routed::again) {
+            if (now - slot.blocked_since < kHoldLimit || !slot.blocked) {
+                block(slot, now);
+                return false;
+            }
+            counters.drop(Drop::peer_congested);
+        }
+        counters.add(Count::rx_messages);
+        slot.blocked_since = now;
+        slot.association.pop_ready(env);
+        mark_dirty(slot);  // the window opened
+    }
+    block(slot, now);
+    return false;
+}
+
+bool Worker::State::retry_blocked(Time now) {
+    Slot* slot = blocked;
+    blocked = nullptr;
+    bool worked = false;
+    while (slot != nullptr) {
+        Slot* const next = slot->next_blocked;
+        slot->next_blocked = nullptr;
+        const Time since = slot->blocked_since;
+        if (drain_ready(*slot, now)) {
+            slot->blocked = false;
+            worked = true;
+        } else if (slot->blocked) {  // it stays on the list, and block() saw it there
+            worked |= slot->blocked_since != since;
+            slot->next_blocked = blocked;
+            blocked = slot;
+        }
+        slot = next;
+    }
+    return worked;
+}
+
+}  // namespace signalbox::core

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// What Node holds: memory, table, rings and the published snapshot. Who writes what stands beside it.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/byte_ring.h"
+#include "base/counters.h"
+#include "core/access_list.h"
+#include "core/node.h"
+#include "core/records.h"
+#include "core/tag_steering.h"
+#include "mem/page_cache.h"
+#include "mem/page_pool.h"
+#include "mtp3/route_table.h"
+#include "sigtran/signaling_gateway.h"
+#include "table/transport_table.h"
+
+namespace signalbox::core {
+
+struct Slot;
+
+/// Where a peer's association lives; part of the snapshot.
+struct PeerLink {
+    AssociationRef ref;
+    std::uint16_t streams_out = 0;
+    bool up = false;
+};
+
+/// Immutable once published. Old ones are freed after a grace period.
+struct Snapshot {
+    sigtran::Distribution distribution;
+    std::vector<PeerLink> links;  // by PeerIndex
+};
+
+struct alignas(64) WorkerShared {
+    WorkerShared(mem::PagePool& pool, std::size_t cache_pages, std::size_t ring_bytes)
+        : pages(pool, cache_pages), to_control(ring_bytes), from_control(ring_bytes) {}
+    Counters counters;                        // worker: rw, others: ro
+    mem::PageCache pages;                     // worker: take and give, control: top_up
+    ByteRing to_control;                      // worker: producer, control: consumer
+    ByteRing from_control;                    // control: producer, worker: consumer
+    std::atomic<std::int64_t> established{0};  // worker: rw, control: ro
+    std::atomic<std::int64_t> slots_used{0};   // worker: rw, control: ro
+    std::atomic<std::uint64_t> events_dropped{0};  // worker: rw, control: ro
+};
+
+struct Node::Shared {
+    Shared(Settings s, unsigned worker_count, void* region, std::size_t region_bytes, Reclaimer& r,
+           RandomSource::Seed seed);
+    ~Shared();
+
+    Settings settings;  // all: ro
+    unsigned workers;
+    Reclaimer& reclaimer;
+    RandomSource random;  // control: rw (and the constructor, for the workers' seeds)
+    std::array<std::uint8_t, 32> cookie_key{};
+    std::array<std::uint8_t, 32> cookie_key_previous{};
+    std::vector<RandomSource::Seed> worker_seeds;
+    TagHint tag_hint;
+    AccessList access;
+    mtp3::RouteTable routes;  // all: ro
+
+    // memory: [slots][pages]
+    Slot* slots = nullptr;
+    std::size_t slot_count = 0;
+    std::atomic<std::size_t> slots_fresh{0};  // never used yet, from here on; workers: rw
+    std::unique_ptr<mem::PagePool> pool;
+    std::unique_ptr<table::TransportTable> table;
+    std::vector<std::unique_ptr<WorkerShared>> per_worker;
+    std::vector<std::unique_ptr<ByteRing>> between;  // [from * workers + to]
+    ByteRing& ring(unsigned from, unsigned to) { return *between[from * workers + to]; }
+    std::unique_ptr<std::atomic<std::uint32_t>[]> pending_messages;  // by AS, over all workers; workers: rw
+    std::unique_ptr<std::atomic<std::uint32_t>[]> pending_bytes;
+
+    std::atomic<const Snapshot*> snapshot{nullptr};  // control: rw, workers: ro
+
+    // control thread only
+    struct Old {
+        const Snapshot* snapshot;
+        std::uint64_t token;
+    };
+    std::deque<Old> old_snapshots;
+    Counters control_counters;
+    std::unique_ptr<sigtran::SignalingGateway> gateway;
+    std::vector<PeerLink> links;
+    std::vector<Time> reconnect_at;  // by peer; kNever: nothing to open
+    std::vector<std::deque<std::vector<std::uint8_t>>> backlog;  // records that a worker's ring did not take
+    bool links_changed = false;
+    bool draining = false;
+    std::deque<EventRecord> events;
+    std::uint64_t events_dropped = 0;
+    std::uint64_t longest_turn_ns = 0;
+    Time statistics_due{};
+    mutable std::mutex statistics_mutex;  // readers of statistics() are HTTP threads, never workers
+    std::shared_ptr<const NodeStatistics> statistics;
+
+    void publish();
+    void reclaim_snapshots();
+    void command(const RecordHeader& header, std::span<const std::uint8_t> bytes);
+    void from_worker(unsigned worker, const Record& record, Time now);
+    void association_up(const Record& record, Time now);
+    void association_ended(const Record& record, Time now);
+    void note(const EventRecord& event);
+    void send_outgoing(Time now);
+    void open_associations(Time now);
+    void flush_backlog();
+    void collect_statistics(Time now);
+};
+
+}  // namespace signalbox::core

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// One association's place in the arena: the lines that the table points to, the association, and what core keeps for it.
+// Written by its owner alone; other workers read `nodes` (immutable while inserted) and `congested`.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "base/numbers.h"
+#include "base/timer_wheel.h"
+#include "core/records.h"
+#include "sctp/association.h"
+#include "table/transport_table.h"
+
+namespace signalbox::core {
+
+inline constexpr std::size_t kInlineNodes = 2;
+
+struct Slot;
+
+/// The wheel hands back the node; the slot is found through it.
+struct SlotTimer : TimerNode {
+    Slot* slot = nullptr;
+};
+
+struct alignas(64) Slot {
+    table::Node nodes[kInlineNodes];   // paths 0 and 1; owner: rw while not inserted, all: ro
+    sctp::Association association;     // owner: rw
+    SlotTimer timer;                   // owner: rw
+    table::Node* more_nodes = nullptr;  // paths from 2 on, one block
+    Slot* next_dirty = nullptr;
+    Slot* next_blocked = nullptr;
+    Slot* next_ending = nullptr;
+    std::uint64_t grace_token = 0;
+    std::uint32_t generation = 0;
+    PeerIndex peer = kNoPeer;
+    std::uint16_t listener = 0;
+    std::uint16_t profile = 0;
+    std::uint8_t nodes_inserted = 0;  // paths 0.. that the table holds
+    bool dirty = false;
+    bool blocked = false;      // holds messages that core could not route yet
+    bool established = false;  // was up: counted in the gauge
+    bool client = false;       // we opened it: its failure is news too
+    bool ended = false;        // closed, aborted or lost; being taken down
+    bool owes_report = false;  // control must still learn about `pending_report`
+    RecordKind pending_report{};
+    Time blocked_since{};
+    std::atomic<bool> congested{false};  // owner: rw, workers: ro. Send queue over half full: hold, do not send
+
+    /// For a new association. `congested` is stored, not rebuilt: other workers may be reading it.
+    void prepare() {
+        for (table::Node& n : nodes) n = {};
+        std::destroy_at(&association);
+        std::construct_at(&association);
+        more_nodes = nullptr;
+        grace_token = 0;
+        ++generation;
+        nodes_inserted = 0;
+        dirty = blocked = established = client = ended = owes_report = false;
+        congested.store(false, std::memory_order_relaxed);
+    }
+    table::Node& node(std::size_t path) { return path < kInlineNodes ? nodes[path] : more_nodes[path - kInlineNodes]; }
+};
+
+}  // namespace signalbox::core

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/worker.h"
+
+#include <algorithm>
+
+#include "base/crc32c.h"
+#include "core/worker_state.h"
+#include "wire/ip.h"
+#include "wire/sctp_header.h"
+
+namespace signalbox::core {
+
+namespace {
+
+constexpr std::size_t kTimersPerTurn = 4096;      // bounds a turn; the rest comes in the next one
+constexpr std::size_t kPacketsPerFlush = 64;      // of one association
+
+}  // namespace
+
+Worker::State::State(Node& node, WorkerIndex i)
+    : shared(node.shared()),
+      index(i),
+      mine(*shared.per_worker[i.value]),
+      counters(mine.counters),
+      blocks(mine.pages),
+      random(shared.worker_seeds[i.value]),
+      cookies(shared.cookie_key, shared.cookie_key_previous, shared.settings.node_id),
+      tags(shared.tag_hint, random),
+      wheel(Time{}),
+      scratch(sctp::kMaxMessageBytes),
+      init_budget(shared.settings.init_per_second),
+      out_of_the_blue_budget(shared.settings.out_of_the_blue_per_second),
+      pending(shared.settings.servers.size()) {
+    free_slots.reserve(shared.slot_count);
+    snapshot = shared.snapshot.load(std::memory_order_acquire);
+}
+
+Worker::State::~State() = default;
+
+sctp::Environment Worker::State::environment(std::uint16_t listener, std::uint16_t profile, Time now) {
+    return {.now = now,
+            .profile = shared.settings.profiles[profile].values,
+            .local_addresses = shared.settings.listeners[listener].addresses,
+            .pages = mine.pages,
+            .blocks = blocks,
+            .random = random,
+            .tags = tags,
+            .cookies = cookies,
+            .counters = counters,
+            .scratch = scratch};
+}
+
+/// Pass 1 for one packet: IP and SCTP checks, checksum. False: dropped by name.
+bool Worker::State::judge(const PacketView& view, Arrival& out) {
+    const auto parsed = wire::parse_ip(view.ip);
+    if (const Drop* why = std::get_if<Drop>(&parsed)) return counters.drop(*why), false;
+    const wire::IpPacket* const ip = std::get_if<wire::IpPacket>(&parsed);
+    // A port reassembles; a fragment that comes this far belongs to nothing.
+    if (ip->fragment.is_fragment()) return counters.drop(Drop::ip_fragment_refused), false;
+    if (ip->protocol != wire::kIpProtocolSctp) return counters.drop(Drop::ip_not_sctp), false;
+    if (!ip->source.is_usable_unicast() || ip->source == ip->destination)
+        return counters.drop(Drop::ip_bad_source), false;
+    if (!ip->destination.is_usable_unicast()) return counters.drop(Drop::ip_bad_destination), false;
+    const std::span<const std::uint8_t> sctp = ip->payload;
+    const auto packet = wire::parse_sctp_packet(sctp);
+    if (!packet) return counters.drop(Drop::sctp_truncated), false;
+    if (view.checksum == Checksum::bad) return counters.drop(Drop::bad_crc), false;
+    // A port's "good" is believed; where the port said nothing we look ourselves.
+    if (view.checksum != Checksum::good && !sctp_checksum_ok(sctp))
+        return counters.drop(Drop::bad_crc), false;
+    const wire::SctpHeader& header = packet->header;
+    if (header.source_port == 0 || header.destination_port == 0)
+        return counters.drop(Drop::port_zero), false;
+    const auto listener = shared.access.listener(header.destination_port, ip->destination);
+    out.sctp = {.source = ip->source, .destination = ip->destination, .source_port = header.source_port,
+                .destination_port = header.destination_port, .tag = header.tag, .chunks = packet->chunks};
+    out.ip = view.ip;
+    out.listening = listener.has_value();
+    out.listener = listener.value_or(0);
+    return true;
+}
+
+/// Passes 2 and 3.
+void Worker::State::take_burst(std::span<const Arrival> arrivals, Time now, sctp::TransmitSink& sink,
+                               bool handed_off) {
+    std::array<table::Key, kBurst> keys;
+    std::array<IpAddress, kBurst> locals;
+    std::array<table::Node*, kBurst> found{};
+    for (std::size_t i = 0; i < arrivals.size(); ++i) {
+        const sctp::Packet& p = arrivals[i].sctp;
+        keys[i] = {.network = 0, .local_port = p.destination_port, .remote_port = p.source_port, .remote = p.source};
+        locals[i] = p.destination;
+    }
+    const std::size_t n = arrivals.size();
+    shared.table->lookup({keys.data(), n}, {locals.data(), n}, {found.data(), n});
+    for (std::size_t i = 0; i < n; ++i) {
+        table::Node* node = found[i];
+        // An association that this very burst created was not there in pass 2.
+        if (node == nullptr && i > 0) node = shared.table->lookup(keys[i], locals[i]);
+        if (node == nullptr) {
+            no_association(arrivals[i], now, sink, handed_off);
+            continue;
+        }
+        if (shared.workers > 1 && arrivals[i].sctp.tag.value != 0) {
+            const bool hit = shared.tag_hint.worker_of(arrivals[i].sctp.tag).value == node->worker;
+            counters.add(hit ? Count::tag_hint_hits : Count::tag_hint_misses);
+        }
+        if (node->worker != index.value) {
+            hand_off(WorkerIndex{node->worker}, arrivals[i]);
+            continue;
+        }
+        Slot& slot = shared.slots[node->slot];
+        if (slot.ended)
+            counters.drop(Drop::after_close);
+        else
+            to_association(slot, arrivals[i].sctp, now);
+    }
+}
+
+void Worker::State::to_association(Slot& slot, const sctp::Packet& packet, Time now) {
+    sctp::Environment env = environment(slot, now);
+    tags.target = index;
+    effects.clear();
+    slot.association.receive(env, packet, effects);
+    apply_effects(slot, now);
+    mark_dirty(slot);
+}
+
+void Worker::State::rearm(Slot& slot) {
+    const Time deadline = slot.association.next_deadline();
+    if (deadline == kNever || slot.ended)
+        wheel.cancel(slot.timer);
+    else
+        wheel.arm(slot.timer, deadline);
+}
+
+bool Worker::State::flush_dirty(Time now, sctp::TransmitSink& sink) {
+    Slot* slot = dirty;
+    dirty = nullptr;
+    bool more = false;
+    while (slot != nullptr) {
+        Slot* const next = slot->next_dirty;
+        slot->dirty = false;
+        slot->next_dirty = nullptr;
+        sctp::Environment env = environment(*slot, now);
+        if (slot->association.flush(env, sink, kPacketsPerFlush)) {
+            mark_dirty(*slot);
+            more = true;
+        }
+        const std::uint32_t half = env.profile.send_buffer_bytes / 2;
+        slot->congested.store(slot->association.queued_bytes() > half, std::memory_order_relaxed);
+        rearm(*slot);
+        slot = next;
+    }
+    return more;
+}
+
+Worker::Worker(Node& node, WorkerIndex index) : state_(std::make_unique<State>(node, index)) {}
+Worker::~Worker() = default;
+
+void Worker::receive(std::span<const PacketView> burst, Time now, sctp::TransmitSink& sink) {
+    State& s = *state_;
+    s.snapshot = s.shared.snapshot.load(std::memory_order_acquire);
+    burst = burst.first(std::min(burst.size(), kBurst));
+    std::array<Arrival, kBurst> arrivals;
+    std::size_t n = 0;
+    std::uint64_t bytes = 0;
+    for (const PacketView& view : burst) {
+        bytes += view.ip.size();
+        if (s.judge(view, arrivals[n])) ++n;
+    }
+    s.counters.add(Count::rx_packets, burst.size());
+    s.counters.add(Count::rx_bytes, bytes);
+    if (n > 0) s.take_burst({arrivals.data(), n}, now, sink, false);
+}
+
+bool Worker::advance(Time now, sctp::TransmitSink& sink) {
+    State& s = *state_;
+    s.snapshot = s.shared.snapshot.load(std::memory_order_acquire);
+    bool worked = s.take_handed(now, sink);
+    worked |= s.take_commands(now);
+    worked |= s.settle_pending();
+    worked |= s.retry_blocked(now);
+    s.settle_reports(now);
+    const std::size_t expired = s.wheel.advance(now, kTimersPerTurn, [&](TimerNode& node) {
+        Slot& slot = *static_cast<SlotTimer&>(node).slot;
+        sctp::Environment env = s.environment(slot, now);
+        s.effects.clear();
+        slot.association.advance(env, s.effects);
+        s.apply_effects(slot, now);
+        s.mark_dirty(slot);
+    });
+    worked |= s.take_down(now);
+    return worked || expired > 0;
+}
+
+bool Worker::flush(Time now, sctp::TransmitSink& sink) { return state_->flush_dirty(now, sink); }
+
+Time Worker::next_deadline() const {
+    const State& s = *state_;
+    if (s.dirty != nullptr || s.blocked != nullptr || s.ending != nullptr || s.owed_reports > 0) return Time{};
+    return s.wheel.next_deadline();
+}
+
+Counters& Worker::counters() { return state_->counters; }
+
+}  // namespace signalbox::core

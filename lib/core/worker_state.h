@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one worker keeps. Its functions are spread by concern:
+//   worker.cpp     the three passes over a burst, timers, flush
+//   listener.cpp   packets of no association: INIT, COOKIE ECHO, out of the blue
+//   lifecycle.cpp  slots, table entries, events of associations, taking down
+//   router.cpp     delivered messages: decode, route, encode, send, hold
+//   pending.cpp    messages that wait for an AS-PENDING server
+//   commands.cpp   records from control and from other workers
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/timer_wheel.h"
+#include "core/budget.h"
+#include "core/shared.h"
+#include "core/slot.h"
+#include "core/worker.h"
+#include "mem/block_pool.h"
+#include "sctp/association.h"
+#include "sigtran/transfer.h"
+
+namespace signalbox::core {
+
+/// A received packet between the passes.
+struct Arrival {
+    sctp::Packet sctp;
+    std::span<const std::uint8_t> ip;  // whole, for the hand-off
+    std::uint16_t listener = 0;
+    bool listening = false;
+};
+
+/// A message that waits for its AS: one block. The user data follows.
+struct PendingMessage {
+    PendingMessage* next = nullptr;
+    std::uint32_t length = 0;
+    PointCode opc, dpc;
+    std::uint8_t si = 0, ni = 0, mp = 0;
+    Sls sls;
+};
+
+struct PendingQueue {
+    PendingMessage* first = nullptr;
+    PendingMessage* last = nullptr;
+};
+
+enum class Routed : std::uint8_t {
+    done,   // sent, queued for a pending AS, or discarded by name: the incoming association is rid of it
+    again,  // nothing took it now: it stays charged to the incoming association
+};
+
+struct Worker::State {
+    State(Node& node, WorkerIndex index);
+    ~State();
+
+    Node::Shared& shared;
+    WorkerIndex index;
+    WorkerShared& mine;
+    Counters& counters;
+    mem::BlockPool blocks;
+    RandomSource random;
+    sctp::CookieKeys cookies;
+    SteeredTags tags;
+    TimerWheel wheel;
+    sctp::Effects effects;
+    std::vector<std::uint8_t> scratch;  // sized once
+    Budget init_budget;
+    Budget out_of_the_blue_budget;
+    const Snapshot* snapshot = nullptr;       // of this turn
+    const Snapshot* last_snapshot = nullptr;  // address only: tells a change, never read
+    std::vector<PendingQueue> pending;        // by AS, sized once
+    std::vector<Slot*> free_slots;            // reserved once
+    Slot* dirty = nullptr;                    // lists through the slots
+    Slot* blocked = nullptr;
+    Slot* ending = nullptr;
+    std::size_t owed_reports = 0;
+
+    // worker.cpp
+    bool judge(const PacketView& view, Arrival& out);
+    void take_burst(std::span<const Arrival> arrivals, Time now, sctp::TransmitSink& sink, bool handed_off);
+    void to_association(Slot& slot, const sctp::Packet& packet, Time now);
+    sctp::Environment environment(std::uint16_t listener, std::uint16_t profile, Time now);
+    sctp::Environment environment(const Slot& slot, Time now) {
+        return environment(slot.listener, slot.profile, now);
+    }
+    void mark_dirty(Slot& slot) {
+        if (slot.dirty) return;
+        slot.dirty = true;
+        slot.next_dirty = dirty;
+        dirty = &slot;
+    }
+    void rearm(Slot& slot);
+    bool flush_dirty(Time now, sctp::TransmitSink& sink);
+
+    // listener.cpp
+    void no_association(const Arrival& arrival, Time now, sctp::TransmitSink& sink, bool handed_off);
+    void init_received(const Arrival& arrival, PeerIndex peer, Time now, sctp::TransmitSink& sink);
+    void cookie_received(const Arrival& arrival, PeerIndex peer, Time now, sctp::TransmitSink& sink);
+    void out_of_the_blue(const Arrival& arrival, bool known_peer, Time now, sctp::TransmitSink& sink);
+    std::uint16_t profile_of(std::uint16_t listener, PeerIndex peer) const;
+    bool hand_off(WorkerIndex to, const Arrival& arrival);
+
+    // lifecycle.cpp
+    Slot* new_slot(std::uint16_t listener, PeerIndex peer);
+    bool index_paths(Slot& slot);  // false: busy, try again
+    void apply_effects(Slot& slot, Time now);
+    void happened(Slot& slot, const sctp::EventRecord& event, Time now);
+    void report(Slot& slot, RecordKind kind, EventKind event, std::uint16_t detail, Time now);
+    void end(Slot& slot, EventKind why, std::uint16_t cause, Time now);
+    bool take_down(Time now);  // one slice of every association that ends
+    bool take_down_one(Slot& slot, Time now);
+    void settle_reports(Time now);
+    bool connect(PeerIndex peer, Time now);
+    AssociationRef ref_of(const Slot& slot) const;
+    Slot* find(const AssociationRef& ref);
+
+    // router.cpp
+    Routed deliver(Slot& from, const sctp::Message& message, Time now);
+    Routed deliver_data(Slot& from, const sctp::Message& message, Time now);
+    Routed to_control(Slot& from, const sctp::Message& message, RecordKind kind, Drop why);
+    Routed route(PeerIndex from_peer, AsIndex from_as, const sigtran::ProtocolData& data);
+    Routed to_server(AsIndex as, const sigtran::ProtocolData& data);
+    Routed to_peer(PeerIndex peer, const sigtran::AsView& as, const sigtran::ProtocolData& data);
+    void block(Slot& slot, Time now);
+    bool drain_ready(Slot& slot, Time now);   // false: something is still held
+    bool retry_blocked(Time now);
+
+    // pending.cpp
+    Routed enqueue_pending(AsIndex as, const sigtran::ProtocolData& data);
+    bool settle_pending();
+    void give_pending(AsIndex as, Drop* why);
+    Routed send_pending(AsIndex as, const PendingMessage& message);
+
+    // commands.cpp
+    bool take_commands(Time now);
+    bool take_handed(Time now, sctp::TransmitSink& sink);
+    void obey(const Record& record, Time now);
+    void message_for(const Record& record, Time now);
+};
+
+}  // namespace signalbox::core
