@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "table/bucket_array.h"
+
+#include <algorithm>
+
+namespace signalbox::table {
+namespace {
+
+// Half as many again: at ten entries for each home bucket, 42 % of the homes need one more.
+constexpr std::size_t pool_for(std::size_t homes) { return std::max<std::size_t>(homes / 2, 8); }
+
+template <class Word>
+void set_lane(std::atomic<Word>& word, unsigned lane, std::uint16_t tag) {
+    const auto mask = static_cast<Word>(Word{0xffff} << (16 * lane));
+    const auto rest = static_cast<Word>(word.load(std::memory_order_relaxed) & ~mask);
+    word.store(static_cast<Word>(rest | Word{tag} << (16 * lane)), std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void Bucket::set_tag(unsigned slot, std::uint16_t tag) {
+    if (slot < 8)
+        set_lane(tags[slot / 4], slot % 4, tag);
+    else
+        set_lane(tags_tail, slot - 8, tag);
+}
+
+bool Bucket::empty() const {
+    return std::all_of(lines.begin(), lines.end(), [](const auto& line) {
+        return line.load(std::memory_order_relaxed) == 0;
+    });
+}
+
+BucketArray::BucketArray(std::size_t homes, std::uint64_t salt)
+    : buckets_(std::make_unique<Bucket[]>(homes + pool_for(homes))),
+      salt_(salt | 1),
+      shift_(64 - static_cast<unsigned>(std::countr_zero(homes))),
+      homes_(homes),
+      pool_(pool_for(homes)),
+      free_(std::make_unique<std::uint32_t[]>(pool_)),
+      free_count_(static_cast<std::uint32_t>(pool_)) {
+    for (std::size_t i = 0; i < pool_; ++i)
+        free_[i] = static_cast<std::uint32_t>(homes_ + pool_ - 1 - i);
+}
+
+bool BucketArray::put(std::uint64_t hash, std::uint32_t line) {
+    const auto place = free_place(hash);
+    if (place.bucket == nullptr) return false;
+    place.bucket->set_tag(place.slot, tag_of(hash));
+    place.bucket->lines[place.slot].store(line, std::memory_order_release);
+    return true;
+}
+
+BucketArray::Place BucketArray::free_place(std::uint64_t hash) {
+    auto* bucket = &buckets_[home_of(hash)];
+    for (unsigned depth = 1;; ++depth) {
+        for (unsigned slot = 0; slot < kSlots; ++slot)
+            if (bucket->lines[slot].load(std::memory_order_relaxed) == 0) return {bucket, slot};
+        const auto next = bucket->next.load(std::memory_order_relaxed);
+        if (next == 0) return extend(*bucket, depth);
+        bucket = &buckets_[next];
+    }
+}
+
+BucketArray::Place BucketArray::extend(Bucket& tail, unsigned depth) {
+    const auto count = free_count_.load(std::memory_order_relaxed);
+    if (count == 0 || depth == kMaxDepth) return {nullptr, 0};
+    const auto position = free_[count - 1];
+    free_count_.store(count - 1, std::memory_order_relaxed);
+    max_depth_.store(std::max(max_depth(), depth + 1), std::memory_order_relaxed);
+    tail.next.store(position, std::memory_order_release);
+    return {&buckets_[position], 0};
+}
+
+bool BucketArray::erase(std::uint64_t hash, std::uint32_t line) {
+    auto& home = buckets_[home_of(hash)];
+    for (auto* bucket = &home;;) {
+        for (auto& place : bucket->lines) {
+            if (place.load(std::memory_order_relaxed) != line) continue;
+            place.store(0, std::memory_order_release);
+            drop_empty_tail(home);
+            return true;
+        }
+        const auto next = bucket->next.load(std::memory_order_relaxed);
+        if (next == 0) return false;
+        bucket = &buckets_[next];
+    }
+}
+
+// Only the last bucket of a chain goes back to the pool: a reader that stands on it has seen all of its own chain, so it
+// loses nothing if the bucket leads it into another chain, and the bound on its steps ends its walk.
+void BucketArray::drop_empty_tail(Bucket& home) {
+    for (;;) {
+        auto* before = &home;
+        auto position = home.next.load(std::memory_order_relaxed);
+        if (position == 0) return;
+        for (;;) {
+            const auto next = buckets_[position].next.load(std::memory_order_relaxed);
+            if (next == 0) break;
+            before = &buckets_[position];
+            position = next;
+        }
+        if (!buckets_[position].empty()) return;
+        before->next.store(0, std::memory_order_release);
+        const auto count = free_count_.load(std::memory_order_relaxed);
+        free_[count] = position;
+        free_count_.store(count + 1, std::memory_order_relaxed);
+    }
+}
+
+}  // namespace signalbox::table

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// One shard's array of buckets. Readers take no lock; all writers hold the shard's lock.
+//
+//     bucket = one cache line     | 10 tags x 16 bit | next 32 bit | 10 lines x 32 bit |
+//
+// A tag is 16 bits of the hash, a line is the node's place in the arena plus one (0: free). An entry is published by one
+// release store of its line; it never moves inside an array, so that a reader cannot miss it while it stays inserted.
+// A bucket that is full is continued (`next`) by one from the array's own pool, taken in advance.
+#pragma once
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace signalbox::table {
+
+inline constexpr unsigned kSlots = 10;
+/// Lines that one lookup may read in an array: the hard bound of TAB-4. At the highest load that the pool allows, a
+/// secret hash makes no chain of more than 5; 32 leaves room for 320 equal keys (TAB-2).
+inline constexpr unsigned kMaxDepth = 32;
+
+struct alignas(64) Bucket {
+    // all: shard writer: rw, readers: ro
+    std::array<std::atomic<std::uint64_t>, 2> tags{};  // slots 0 to 3, 4 to 7
+    std::atomic<std::uint32_t> tags_tail{};            // slots 8 and 9
+    std::atomic<std::uint32_t> next{};                 // position in the array; 0: none
+    std::array<std::atomic<std::uint32_t>, kSlots> lines{};
+
+    /// Bit 16 * n + 15 of its words is set where slot n may hold the tag (a borrow may set one more above a true match:
+    /// the key decides anyway).
+    struct Matches {
+        std::uint64_t low, middle;
+        std::uint32_t tail;
+        bool none() const { return (low | middle | tail) == 0; }
+        /// Lowest slot, which is then taken out; only if not none().
+        unsigned take() {
+            if (low != 0) return pop(low);
+            if (middle != 0) return 4 + pop(middle);
+            return 8 + pop(tail);
+        }
+
+     private:
+        template <class T>
+        static unsigned pop(T& word) {
+            const auto slot = static_cast<unsigned>(std::countr_zero(word)) / 16;
+            word &= word - 1;
+            return slot;
+        }
+    };
+    Matches match(std::uint16_t tag) const {
+        return {zero_lanes(tags[0].load(std::memory_order_relaxed) ^ 0x0001000100010001u * tag),
+                zero_lanes(tags[1].load(std::memory_order_relaxed) ^ 0x0001000100010001u * tag),
+                static_cast<std::uint32_t>(
+                    zero_lanes(0x7fff7fff00000000u |
+                               (tags_tail.load(std::memory_order_relaxed) ^ 0x00010001u * tag)))};
+    }
+    void set_tag(unsigned slot, std::uint16_t tag);
+    bool empty() const;
+
+ private:
+    static constexpr std::uint64_t zero_lanes(std::uint64_t word) {
+        return (word - 0x0001000100010001u) & ~word & 0x8000800080008000u;
+    }
+};
+static_assert(sizeof(Bucket) == 64);
+
+class BucketArray {
+ public:
+    /// `homes`: power of two, at least 2. `salt` is made odd; it turns a hash into a bucket, so that an array with
+    /// another salt is a re-keyed one. Control thread.
+    BucketArray(std::size_t homes, std::uint64_t salt);
+
+    static std::uint16_t tag_of(std::uint64_t hash) { return static_cast<std::uint16_t>(hash); }
+    std::size_t home_of(std::uint64_t hash) const { return (hash * salt_) >> shift_; }
+    const Bucket& home(std::uint64_t hash) const { return buckets_[home_of(hash)]; }
+    const Bucket& at(std::size_t position) const { return buckets_[position]; }
+    std::size_t homes() const { return homes_; }
+    std::size_t size() const { return homes_ + pool_; }  // with the pool
+
+    // Under the shard's lock, from here on.
+    /// False when the pool is used up or the chain is at kMaxDepth; nothing has changed then.
+    bool put(std::uint64_t hash, std::uint32_t line);
+    /// False when it was not there.
+    bool erase(std::uint64_t hash, std::uint32_t line);
+    std::size_t pool_free() const { return free_count_.load(std::memory_order_relaxed); }
+    /// Deepest chain since the array was made, in buckets. Any thread.
+    unsigned max_depth() const { return max_depth_.load(std::memory_order_relaxed); }
+
+    /// The array whose entries are being copied into this one; null when all are here. Read BEFORE looking into this
+    /// array: null then means that every copy is visible.
+    std::atomic<const BucketArray*> previous{};  // control: rw, readers: ro
+
+ private:
+    struct Place {
+        Bucket* bucket;
+        unsigned slot;
+    };
+    Place free_place(std::uint64_t hash);
+    Place extend(Bucket& tail, unsigned depth);
+    void drop_empty_tail(Bucket& home);
+
+    std::unique_ptr<Bucket[]> buckets_;
+    std::uint64_t salt_;
+    unsigned shift_;
+    std::size_t homes_;
+    std::size_t pool_;
+    std::unique_ptr<std::uint32_t[]> free_;  // stack of positions in the pool; shard writer: rw
+    std::atomic<std::uint32_t> free_count_;  // shard writer: rw, control: ro
+    std::atomic<std::uint32_t> max_depth_{1};  // shard writer: rw, all: ro
+};
+
+}  // namespace signalbox::table
