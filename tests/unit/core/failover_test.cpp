@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens when an ASP dies, a path is cut, an application server is away for a while.
+#include <catch2/catch.hpp>
+
+#include <set>
+
+#include "support/core_lab.h"
+
+using namespace signalbox;
+using namespace signalbox::test;
+
+namespace {
+
+std::vector<std::uint8_t> one_byte(std::uint8_t n) { return {n, 0, 0, 0}; }
+
+std::set<std::uint8_t> sls_seen(const Asp& asp, std::size_t from) {
+    std::set<std::uint8_t> seen;
+    for (std::size_t i = from; i < asp.received.size(); ++i)
+        if (const auto d = m3ua::parse_data(asp.received[i])) seen.insert(d->sls);
+    return seen;
+}
+
+std::size_t data_count(const Asp& asp) {
+    std::size_t n = 0;
+    for (const auto& m : asp.received) n += m3ua::parse_data(m).has_value();
+    return n;
+}
+
+/// Server 1 has two ASPs: peers 1 and 2.
+core::Settings two_in_loadshare() {
+    core::Settings s = one_asp_per_server(3);
+    s.servers.pop_back();
+    s.servers[1].members = {{PeerIndex{1}, 1}, {PeerIndex{2}, 1}};
+    return s;
+}
+
+void one_of_each_sls(CoreLab& lab, Asp& from) {
+    for (std::uint8_t sls = 0; sls < 16; ++sls)
+        lab.send(from, StreamId{1}, m3ua::data(100, 1000, 1001, sls, one_byte(sls)));
+}
+
+}  // namespace
+
+TEST_CASE("decision 5: when one ASP of two dies the other takes over its SLS values, and only those move") {
+    CoreLab lab(two_in_loadshare(), {});
+    Asp& source = lab.start(PeerIndex{0});
+    Asp& one = lab.start(PeerIndex{1});
+    Asp& two = lab.start(PeerIndex{2});
+    bring_up(lab, source, 100);
+    bring_up(lab, one, 101);
+    bring_up(lab, two, 101);
+    lab.run(100ms);
+    one_of_each_sls(lab, source);
+    lab.run(100ms);
+    const std::set<std::uint8_t> ones = sls_seen(one, 0);
+    const std::set<std::uint8_t> twos = sls_seen(two, 0);
+    REQUIRE(ones.size() == 8);
+    REQUIRE(twos.size() == 8);
+
+    two.silent = true;  // SIGKILL
+    const std::size_t before = one.received.size();
+    one_of_each_sls(lab, source);  // these wake the retransmission timer
+    // sigtran-lan, one path, 4 path and 8 association retransmissions of at most 400 ms: min of both limits rules (PATH-2).
+    REQUIRE(lab.run_until([&] { return lab.count(Count::associations_lost) == 1; }, 5s));
+    lab.run(100ms);
+    one_of_each_sls(lab, source);
+    lab.run(100ms);
+    CHECK(sls_seen(one, before).size() == 16);
+
+    // It comes back: its own values return to it, the other's have never moved.
+    Asp& again = lab.start(PeerIndex{2});
+    bring_up(lab, again, 101);
+    lab.run(100ms);
+    const std::size_t mark = one.received.size();
+    one_of_each_sls(lab, source);
+    lab.run(100ms);
+    CHECK(sls_seen(one, mark) == ones);
+    CHECK(sls_seen(again, 0) == twos);
+}
+
+TEST_CASE("AS-PENDING: messages wait for T(r), then go out in order before new ones") {
+    CoreLab lab(one_asp_per_server(2), {});
+    Asp& source = lab.start(PeerIndex{0});
+    Asp& only = lab.start(PeerIndex{1});
+    bring_up(lab, source, 100);
+    bring_up(lab, only, 101);
+    lab.send(only, StreamId{0}, m3ua::aspia(101));
+    lab.run(50ms);
+    for (std::uint8_t n = 0; n < 50; ++n) lab.send(source, StreamId{1}, m3ua::data(100, 1000, 1001, 3, one_byte(n)));
+    lab.run(500ms);
+    CHECK(data_count(only) == 0);
+    lab.send(only, StreamId{0}, m3ua::aspac(101));
+    lab.run(100ms);
+    for (std::uint8_t n = 50; n < 60; ++n) lab.send(source, StreamId{1}, m3ua::data(100, 1000, 1001, 3, one_byte(n)));
+    lab.run(200ms);
+    std::uint8_t expected = 0;
+    for (const auto& m : only.received)
+        if (const auto d = m3ua::parse_data(m)) REQUIRE(d->user[0] == expected++);
+    CHECK(expected == 60);
+}
+
+TEST_CASE("AS-PENDING: when T(r) is over the waiting messages are discarded, counted, and no new ones kept") {
+    core::Settings settings = one_asp_per_server(2);
+    settings.servers[1].recovery_timer = 300ms;
+    settings.servers[1].recovery_queue_messages = 20;
+    CoreLab lab(std::move(settings), {});
+    Asp& source = lab.start(PeerIndex{0});
+    Asp& only = lab.start(PeerIndex{1});
+    bring_up(lab, source, 100);
+    bring_up(lab, only, 101);
+    lab.send(only, StreamId{0}, m3ua::aspia(101));
+    lab.run(50ms);
+    for (std::uint8_t n = 0; n < 30; ++n) lab.send(source, StreamId{1}, m3ua::data(100, 1000, 1001, 3, one_byte(n)));
+    lab.run(100ms);
+    CHECK(lab.drops(Drop::as_pending_full) == 10);
+    lab.run(500ms);
+    CHECK(lab.drops(Drop::as_pending_expired) == 20);
+    lab.send(source, StreamId{1}, m3ua::data(100, 1000, 1001, 3, one_byte(99)));
+    lab.run(100ms);
+    CHECK(lab.drops(Drop::as_unavailable) == 1);
+    CHECK(data_count(only) == 0);
+}
+
+TEST_CASE("PATH-4: one address of a two-path association is cut: traffic moves to the other and nothing is lost") {
+    core::Settings settings = one_asp_per_server(2);
+    settings.listeners[0].addresses.push_back(IpAddress::v4(0x0a4e0003));
+    settings.peers[1].addresses.push_back(IpAddress::v4(0x0a4e0011));
+    CoreLab lab(std::move(settings), {});
+    Asp& source = lab.start(PeerIndex{0});
+    Asp& z = lab.start(PeerIndex{1});
+    bring_up(lab, source, 100);
+    bring_up(lab, z, 101);
+    lab.run(3s);  // both paths are confirmed by HEARTBEAT
+    const IpAddress dead = z.addresses[0];
+    lab.cut = [&](const IpBytes& p, bool) {
+        const auto parsed = wire::parse_ip(p);
+        const auto& ip = std::get<wire::IpPacket>(parsed);
+        return ip.source == dead || ip.destination == dead;
+    };
+    for (std::uint8_t n = 0; n < 200; ++n) {
+        lab.send(source, StreamId{1}, m3ua::data(100, 1000, 1001, 3, one_byte(n)));
+        lab.turn();
+    }
+    lab.run(3s);
+    std::uint8_t expected = 0;
+    for (const auto& m : z.received)
+        if (const auto d = m3ua::parse_data(m)) REQUIRE(d->user[0] == expected++);
+    CHECK(expected == 200);
+    CHECK(lab.count(Count::associations_lost) == 0);
+    CHECK(lab.count(Count::paths_failed) >= 1);
+}
+
+TEST_CASE("decision 14: a slow ASP closes the sender's window instead of losing messages") {
+    core::Settings settings = one_asp_per_server(2);
+    settings.profiles[1].values.send_buffer_bytes = 16 * 1024;
+    settings.profiles[1].values.receive_window_bytes = 32 * 1024;
+    CoreLab lab(std::move(settings), {});
+    Asp& source = lab.start(PeerIndex{0});
+    Asp& slow = lab.start(PeerIndex{1});
+    bring_up(lab, source, 100);
+    bring_up(lab, slow, 101);
+    bool stalled = true;
+    lab.cut = [&](const IpBytes& p, bool) {
+        const auto parsed = wire::parse_ip(p);
+        return stalled && std::get<wire::IpPacket>(parsed).destination == slow.addresses[0];
+    };
+    for (std::uint32_t n = 0; n < 2000; ++n)
+        lab.send(source, StreamId{1}, m3ua::data(100, 1000, 1001, 3, std::vector<std::uint8_t>(100, static_cast<std::uint8_t>(n))));
+    lab.run(300ms);
+    stalled = false;
+    lab.run(4s);
+    CHECK(data_count(slow) == 2000);
+    CHECK(lab.drops(Drop::send_buffer_full) == 0);
+    CHECK(lab.drops(Drop::peer_congested) == 0);
+}
