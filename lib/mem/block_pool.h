@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of 64 to 4096 bytes carved from pages: one worker's, no lock, constant time, refusal instead of waiting.
-// Queued and out-of-order DATA, paths beyond the inline ones and TSN maps live here.
+// Blocks of 64 to 4096 bytes carved from pages: one worker's, no lock, constant time, refusal
+// instead of waiting. Queued and out-of-order DATA, paths beyond the inline ones and TSN maps live
+// here.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -20,7 +21,8 @@ class BlockPool {
     BlockPool(const BlockPool&) = delete;
     BlockPool& operator=(const BlockPool&) = delete;
 
-    /// At least `bytes` (<= kMaxBytes) bytes, aligned to 64; nullptr when no page is at hand or bytes > kMaxBytes.
+    /// At least `bytes` (<= kMaxBytes) bytes, aligned to 64; nullptr when no page is at hand or
+    /// bytes > kMaxBytes.
     void* take(std::size_t bytes) noexcept;
     /// `bytes` is what was asked for in take().
     void give(void* block, std::size_t bytes) noexcept;
@@ -28,12 +30,20 @@ class BlockPool {
     /// Blocks out now; 0 when every owner has given all of its blocks back.
     std::size_t blocks_in_use() const noexcept { return in_use_; }
     std::size_t pages_held() const noexcept { return pages_held_; }
+    /// Gives back the free page that each class keeps so as not to ask for one at every turn.
+    void trim() noexcept;
 
  private:
-    static constexpr std::size_t kClasses = 7;  // 64 << 0 .. 64 << 6
+    static constexpr std::size_t kClasses = 7;  // the last one is whole pages
     struct Page;
+    void* take_page() noexcept;
+    void give_page(void* page) noexcept;
+    void link(Page& page) noexcept;
+    void unlink(Page& page) noexcept;
+    Page* page_with_room(std::size_t size_class) noexcept;
     PageSource& pages_;
-    std::array<Page*, kClasses> partial_{};  // pages with a free block, by class
+    std::array<Page*, kClasses> partial_{};  // pages with blocks out and blocks free, by class
+    std::array<Page*, kClasses> spare_{};    // one page with all blocks free, by class
     std::size_t in_use_ = 0;
     std::size_t pages_held_ = 0;
 };

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// One worker's pages. The worker takes and gives without a lock and without waiting; the control
+// thread refills ahead of need:
+//
+//            fresh ring                    own list
+//   pool  --------------->  worker takes  <-------->  worker gives
+//         <---------------   (what its list holds beyond the target)
+//           surplus ring
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "mem/page_pool.h"
+#include "mem/page_source.h"
+#include "mem/pointer_ring.h"
+
+namespace signalbox::mem {
+
+class PageCache final : public PageSource {
+ public:
+    /// target_pages: what top_up() fills up to; at most twice as many stay in the worker's hands.
+    PageCache(PagePool& pool, std::size_t target_pages);
+    /// Both threads have stopped using it; its pages go back to the pool.
+    ~PageCache() override;
+    PageCache(const PageCache&) = delete;
+    PageCache& operator=(const PageCache&) = delete;
+
+    // worker
+    void* take() noexcept override;
+    void give(void* page) noexcept override;
+
+    // control thread
+    /// Returns how many pages went to the worker.
+    std::size_t top_up();
+
+    // either
+    /// Pages that the worker could take now.
+    std::size_t available() const { return own_.load(std::memory_order_relaxed) + fresh_.size(); }
+    /// How often the worker was told "no". It never goes down.
+    std::uint64_t refusals() const { return refusals_.load(std::memory_order_relaxed); }
+
+ private:
+    void* pop_own() noexcept;
+
+    PagePool& pool_;
+    const std::size_t target_;
+    PointerRing fresh_;                       // control -> worker
+    PointerRing surplus_;                     // worker -> control
+    alignas(64) void* own_first_ = nullptr;   // worker: rw; each page holds the next one's address
+    std::atomic<std::size_t> own_{0};         // worker: rw, control: ro
+    std::atomic<std::uint64_t> refusals_{0};  // worker: rw, control: ro
+};
+
+}  // namespace signalbox::mem
