@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Immutable MTP3 routing (ITU-T Q.704 HMDC/HMRT): published to workers as a snapshot, rebuilt by the control thread.
+// Immutable MTP3 routing (ITU-T Q.704 HMDC/HMRT): published to workers as a snapshot, rebuilt by
+// the control thread.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -55,14 +56,26 @@ class RouteTable {
  public:
     RouteTable() = default;
     RouteTable(std::vector<Instance> instances, std::vector<Route> routes);
-    /// HMDC and HMRT for a message that came from an AS of `instance`. No allocation; O(number of distinct masks).
+    /// HMDC and HMRT for a message that came from an AS of `instance`. No allocation; O(number of
+    /// distinct masks).
     Decision route(std::uint16_t instance, const Label& label) const;
     std::span<const Instance> instances() const { return instances_; }
     std::span<const Route> routes() const { return routes_; }
 
  private:
+    /// Routes of one instance with one mask: a run of sorted_, searched by halves.
+    struct Run {
+        std::uint8_t mask_bits = 0;
+        std::uint32_t begin = 0;
+        std::uint32_t end = 0;
+    };
+    AsIndex find(std::uint16_t instance, PointCode dpc) const;
+
     std::vector<Instance> instances_;
-    std::vector<Route> routes_;
+    std::vector<Route> routes_;             // as configured
+    std::vector<Route> sorted_;             // by instance, mask, point code
+    std::vector<Run> runs_;                 // by instance, longest mask (fewest free bits) first
+    std::vector<std::uint32_t> first_run_;  // instance -> position in runs_; one more at the end
 };
 
 }  // namespace signalbox::mtp3

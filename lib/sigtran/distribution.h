@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Immutable picture of every AS and ASP for the workers' data path: built by SignalingGateway on the control thread
-// after each change, published by core as a snapshot. Plain data; reading it allocates nothing.
+// Immutable picture of every AS and ASP for the workers' data path: built by SignalingGateway on
+// the control thread after each change, published by core as a snapshot. Plain data; reading it
+// allocates nothing.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -14,8 +15,8 @@
 
 namespace signalbox::sigtran {
 
-enum class AsState : std::uint8_t { down, inactive, active, pending };     // RFC 4666 4.3.2
-enum class AspState : std::uint8_t { down, inactive, active };             // RFC 4666 4.3.1
+enum class AsState : std::uint8_t { down, inactive, active, pending };  // RFC 4666 4.3.2
+enum class AspState : std::uint8_t { down, inactive, active };          // RFC 4666 4.3.1
 
 struct AsView {
     AsState state = AsState::down;
@@ -25,7 +26,8 @@ struct AsView {
     std::optional<std::uint32_t> network_appearance;
     std::uint32_t recovery_queue_messages = 0;
     std::uint32_t recovery_queue_bytes = 0;
-    /// SLS (8 bits) -> serving ASP, kNoPeer when the AS is not active. Loadshare: stable binding (sigtran.md decision 5).
+    /// SLS (8 bits) -> serving ASP, kNoPeer when the AS is not active. Loadshare: stable binding
+    /// (sigtran.md decision 5).
     std::array<PeerIndex, 256> serving;
     std::vector<PeerIndex> active;  // broadcast: all of them
 };
@@ -38,8 +40,8 @@ struct Membership {
 };
 
 struct PeerView {
-    bool up = false;                        // not DOWN in M3UA
-    std::vector<Membership> memberships;    // of the AS that it is configured for
+    bool up = false;                      // not DOWN in M3UA
+    std::vector<Membership> memberships;  // of the AS that it is configured for
 };
 
 struct Distribution {

@@ -11,7 +11,11 @@
 
 namespace signalbox::sigtran {
 
-enum class TrafficMode : std::uint8_t { override_ = 1, loadshare = 2, broadcast = 3 };  // RFC 4666 3.5.1
+enum class TrafficMode : std::uint8_t {
+    override_ = 1,
+    loadshare = 2,
+    broadcast = 3
+};  // RFC 4666 3.5.1
 enum class Admin : std::uint8_t { enabled, blocked, shutdown };
 
 struct Quirks {  // sigtran.md section 2, decision 7
@@ -42,8 +46,8 @@ struct Member {
 
 struct AsSettings {
     std::string name;
-    std::uint16_t instance = 0;                       // index of mtp3::Instance
-    std::optional<std::uint32_t> routing_context;     // absent: none on the wire; 0 is a value
+    std::uint16_t instance = 0;                    // index of mtp3::Instance
+    std::optional<std::uint32_t> routing_context;  // absent: none on the wire; 0 is a value
     std::optional<std::uint32_t> network_appearance;
     std::vector<DestinationKey> keys;
     TrafficMode mode = TrafficMode::loadshare;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The data path of M3UA: DATA in, DATA out (RFC 4666 3.3.1). No allocation, no state; workers call it.
+// The data path of M3UA: DATA in, DATA out (RFC 4666 3.3.1). No allocation, no state; workers call
+// it.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -24,8 +25,12 @@ struct ProtocolData {
     std::span<const std::uint8_t> user_data;
 };
 
-/// The message's class and type, nullopt when the common header is bad (the control side answers with ERR).
-struct MessageKind { std::uint8_t message_class = 0; std::uint8_t message_type = 0; };
+/// The message's class and type, nullopt when the common header is bad (the control side answers
+/// with ERR).
+struct MessageKind {
+    std::uint8_t message_class = 0;
+    std::uint8_t message_type = 0;
+};
 std::optional<MessageKind> kind_of(std::span<const std::uint8_t> message);
 inline constexpr MessageKind kDataKind{1, 1};
 
@@ -33,12 +38,15 @@ struct Accepted {
     AsIndex from_as = kNoAs;  // the sending ASP's AS
     ProtocolData data;
 };
-/// Judges one DATA from `peer` received on `stream`: parse, stream, routing context, state of the ASP, network appearance.
-/// On refusal `why` names the drop; the control side is told so that it can answer with ERR.
-std::optional<Accepted> accept_data(const Distribution& d, PeerIndex peer, const Quirks& quirks, StreamId stream,
-                                    std::span<const std::uint8_t> message, Drop& why);
+/// Judges one DATA from `peer` received on `stream`: parse, stream, routing context, state of the
+/// ASP, network appearance. On refusal `why` names the drop; the control side is told so that it
+/// can answer with ERR.
+std::optional<Accepted> accept_data(const Distribution& d, PeerIndex peer, const Quirks& quirks,
+                                    StreamId stream, std::span<const std::uint8_t> message,
+                                    Drop& why);
 
-/// Everything of an outgoing DATA but the user data and its padding: header to be followed by data, then `padding` zero bytes.
+/// Everything of an outgoing DATA but the user data and its padding: header to be followed by data,
+/// then `padding` zero bytes.
 struct DataHeader {
     std::array<std::uint8_t, 48> bytes;
     std::size_t length = 0;
@@ -47,7 +55,8 @@ struct DataHeader {
 };
 DataHeader encode_data_header(const AsView& to, const ProtocolData& data);
 
-/// Stream = 1 + h(SLS) mod (streams_out - 1); 0 only with one stream and the quirk; nullopt: refuse (decision 3).
+/// Stream = 1 + h(SLS) mod (streams_out - 1); 0 only with one stream and the quirk; nullopt: refuse
+/// (decision 3).
 std::optional<StreamId> stream_for(Sls sls, std::uint16_t streams_out, const Quirks& quirks);
 
 }  // namespace signalbox::sigtran

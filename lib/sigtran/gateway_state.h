@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside of SignalingGateway, shared by the files that treat one group of messages each:
+//   signaling_gateway.cpp        entry points, dispatch by class and type
+//   asp_state_maintenance.cpp    ASPUP, ASPDN, BEAT, the association's fate   (RFC 4666 4.3.4.1,
+//   .2, .6) asp_traffic_maintenance.cpp  ASPAC, ASPIA                                 (4.3.4.3, .4)
+//   network_management.cpp       DAUD, SCON, DUNA and DAVA to the others      (4.5)
+//   application_server.cpp       AS state, T(r), NTFY, distribution           (4.3.2, 4.3.4.5)
+//   refusal.cpp                  ERR                                          (3.8.1)
+#pragma once
+#include <cassert>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sigtran/budget.h"
+#include "sigtran/destination_index.h"
+#include "sigtran/management_parameters.h"
+#include "sigtran/outbox.h"
+#include "sigtran/signaling_gateway.h"
+#include "sigtran/sls_binding.h"
+#include "sigtran/state_tables.h"
+#include "wire/m3ua.h"
+
+namespace signalbox::sigtran {
+
+/// Management messages of one peer. An ASP that starts asks for each of its AS once; nobody needs
+/// 1000 a second.
+inline constexpr unsigned kManagementPerSecond = 1000;
+inline constexpr unsigned kManagementBurst = 1000;
+/// ERRs to one peer: a broken peer gets an answer, a flood does not get a flood.
+inline constexpr unsigned kErrorsPerSecond = 100;
+inline constexpr unsigned kErrorsBurst = 100;
+/// Answers about point codes that one peer may have within kAuditInterval; the same one is not said
+/// twice in it.
+inline constexpr std::size_t kAuditMemory = 256;
+inline constexpr Duration kAuditInterval = std::chrono::seconds{1};
+
+struct AuditAnswer {
+    std::uint64_t question = 0;
+    std::uint64_t epoch = 0;  // of the AS states when it was answered
+    Time when{};
+};
+
+struct Peer {
+    PeerSettings settings;
+    bool associated = false;
+    bool up = false;  // not ASP-DOWN
+    std::optional<std::uint32_t> learned_asp_id;
+    std::vector<AsIndex> servers;  // parallel to PeerView::memberships
+    Budget management{kManagementPerSecond, kManagementBurst};
+    Budget errors{kErrorsPerSecond, kErrorsBurst};
+    std::vector<AuditAnswer> answered;
+
+    std::optional<std::uint32_t> asp_id() const {
+        return settings.asp_id ? settings.asp_id : learned_asp_id;
+    }
+};
+
+/// One ASP in one AS.
+struct AspInAs {
+    PeerIndex peer;
+    AspState state = AspState::down;
+    std::uint32_t congestion = 0;  // as its SCON said; 0 is none
+};
+
+struct Server {
+    AsSettings settings;
+    AsState state = AsState::down;
+    std::vector<AspInAs> asps;
+    SlsBinding binding;
+    Time recovery_ends = kNever;       // T(r); kNever when it does not run
+    std::size_t active_before = 0;     // ASPs, when the AS was last judged
+    bool announced_available = false;  // what the other AS were told last; routes start unavailable
+
+    std::size_t count(AspState wanted) const;
+    bool is_available() const { return state == AsState::active || state == AsState::pending; }
+    /// The least congestion of those that serve: traffic can go there.
+    std::uint32_t congestion() const;
+};
+
+/// One message under treatment.
+struct Request {
+    PeerIndex peer;
+    StreamId stream;
+    std::span<const std::uint8_t> message;
+    wire::m3ua::Header header;
+    ManagementParameters parameters;
+};
+
+struct ErrorDetails {
+    std::span<const std::uint32_t> routing_contexts{};
+    std::optional<std::uint32_t> network_appearance{};
+};
+
+struct SignalingGateway::State {
+    State(std::vector<PeerSettings> peer_settings, std::vector<AsSettings> server_settings,
+          Counters& c);
+
+    // asp_state_maintenance.cpp
+    void on_aspup(const Request& rq);
+    void on_aspdn(const Request& rq);
+    void on_beat(const Request& rq);
+    std::optional<wire::m3ua::ErrorCode> judge_asp_identifier(const Request& rq) const;
+    bool is_asp_identifier_taken(PeerIndex peer, std::uint32_t asp_id) const;
+    void fail(PeerIndex peer);
+    void bring_down(PeerIndex peer);
+
+    // asp_traffic_maintenance.cpp
+    struct Selection {
+        std::vector<AsIndex> served;
+        std::vector<std::uint32_t> not_served;
+    };
+    Selection select(const Request& rq) const;
+    void on_aspac(const Request& rq);
+    void on_aspia(const Request& rq);
+    void activate(AsIndex as, PeerIndex peer);
+    void displace_others(AsIndex as, PeerIndex by);
+    void acknowledge(wire::m3ua::Message ack, PeerIndex peer, std::span<const AsIndex> servers);
+
+    // network_management.cpp
+    void on_daud(const Request& rq);
+    void on_scon(const Request& rq);
+    /// The AS named, or all of the peer's, that may use SSNM now. Refuses and returns none
+    /// otherwise.
+    std::vector<AsIndex> select_for_ssnm(const Request& rq);
+    void answer_undeliverable(const Request& rq, Drop why);
+    bool may_answer(PeerIndex peer, std::uint64_t question);
+    void announce_changes();
+    void announce_to(AsIndex receiver, std::span<const std::uint32_t> unavailable,
+                     std::span<const std::uint32_t> available);
+
+    // application_server.cpp
+    void set_asp_state(AsIndex as, PeerIndex peer, AspEvent event);
+    /// Judges the AS anew after its ASPs changed.
+    void reconsider(AsIndex as);
+    void set_as_state(AsIndex as, AsState next);
+    void recovery_over(AsIndex as);
+    void notify(PeerIndex peer, AsIndex as, wire::m3ua::Status status,
+                std::optional<std::uint32_t> asp_id = {});
+    void notify_state(PeerIndex peer, AsIndex as);
+    void notify_if_too_few(AsIndex as);
+    void refresh_view(AsIndex as);
+    bool is_consistent() const;
+    void check() const {
+#ifdef SIGNALBOX_CHECKS
+        assert(is_consistent());
+#endif
+    }
+
+    // refusal.cpp
+    /// Counts and answers; never for an ERR (3.8.1).
+    void refuse(const Request& rq, wire::m3ua::ErrorCode code, const ErrorDetails& details = {});
+    void send_error(const Request& rq, wire::m3ua::ErrorCode code,
+                    const ErrorDetails& details = {});
+    void refuse_data(const Request& rq, Drop why);
+
+    // signaling_gateway.cpp
+    std::optional<wire::m3ua::ErrorCode> judge(Request& rq) const;
+    void dispatch(const Request& rq);
+    void on_error(const Request& rq);
+    void on_data(const Request& rq);
+
+    Server& at(AsIndex as) {
+        return servers[as.value];
+    }
+    const Server& at(AsIndex as) const {
+        return servers[as.value];
+    }
+    Peer& at(PeerIndex peer) {
+        return peers[peer.value];
+    }
+    const Peer& at(PeerIndex peer) const {
+        return peers[peer.value];
+    }
+    AspState asp_state(AsIndex as, PeerIndex peer) const;
+    bool has_state(PeerIndex peer, AspState wanted) const;
+
+    std::vector<Peer> peers;
+    std::vector<Server> servers;
+    DestinationIndex destinations;
+    Counters& counters;
+    Outbox outbox;
+    std::vector<Change> changes;
+    std::vector<AsIndex> to_announce;
+    std::set<std::pair<Time, std::uint32_t>> recoveries;  // running T(r)s
+    Distribution view;
+    bool dirty = true;
+    std::uint64_t epoch = 0;  // grows when an AS changes
+    Time now{};
+};
+
+}  // namespace signalbox::sigtran

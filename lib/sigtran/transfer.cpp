@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sigtran/transfer.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "wire/m3ua.h"
+
+namespace signalbox::sigtran {
+
+namespace {
+
+using wire::m3ua::Tag;
+using Octets = std::span<const std::uint8_t>;
+
+constexpr std::uint8_t kServiceIndicatorMax = 15;  // 4 bits, ITU-T Q.704 14.2.1
+
+/// The parameters of DATA (3.3.1) as they stand in the message.
+struct DataParameters {
+    std::optional<Octets> network_appearance;
+    std::optional<Octets> routing_context;
+    std::optional<Octets> protocol_data;
+};
+
+std::optional<DataParameters> parse_parameters(Octets bytes) {
+    DataParameters p;
+    wire::ParameterWalker walker{bytes};
+    for (std::size_t n = 0;; ++n) {
+        const auto parameter = walker.next();
+        if (!parameter) break;
+        if (n == wire::m3ua::kParametersMax) return std::nullopt;
+        std::optional<Octets>* slot = nullptr;
+        switch (static_cast<Tag>(parameter->type)) {
+            case Tag::network_appearance:
+                slot = &p.network_appearance;
+                break;
+            case Tag::routing_context:
+                slot = &p.routing_context;
+                break;
+            case Tag::protocol_data:
+                slot = &p.protocol_data;
+                break;
+            default:
+                continue;  // what is not known is ignored
+        }
+        if (slot->has_value()) return std::nullopt;  // twice: which one is meant?
+        *slot = parameter->value;
+    }
+    if (walker.malformed()) return std::nullopt;
+    return p;
+}
+
+std::optional<Drop> judge_lengths(const DataParameters& p) {
+    if (p.network_appearance && p.network_appearance->size() != 4) return Drop::m3ua_malformed;
+    if (!p.routing_context) return std::nullopt;
+    const std::size_t bytes = p.routing_context->size();
+    if (bytes == 4) return std::nullopt;
+    // A list is a routing context error (exactly one is allowed), anything else is not a list.
+    return bytes > 4 && bytes % 4 == 0 ? Drop::m3ua_bad_routing_context : Drop::m3ua_malformed;
+}
+
+/// Which of the peer's AS the message belongs to. Routing contexts are unique per network
+/// appearance only.
+const Membership* find_membership(const Distribution& d, const PeerView& peer,
+                                  const DataParameters& p, Drop& why) {
+    std::optional<std::uint32_t> context;
+    std::optional<std::uint32_t> appearance;
+    if (p.routing_context) context = load_be32(p.routing_context->data());
+    if (p.network_appearance) appearance = load_be32(p.network_appearance->data());
+
+    const Membership* found = nullptr;
+    std::size_t same_context = 0;
+    std::size_t same_both = 0;
+    // With a single AS the routing context may be left out (3.3.1).
+    const bool any_context = !context && peer.memberships.size() == 1;
+    for (const Membership& m : peer.memberships) {
+        if (!any_context && m.routing_context != context) continue;
+        ++same_context;
+        if (appearance && d.servers[m.as.value].network_appearance != appearance) continue;
+        ++same_both;
+        found = &m;
+    }
+    if (same_both == 1) return found;
+    if (same_both > 1)
+        why = Drop::m3ua_missing_parameter;  // only the network appearance could tell
+    else if (same_context > 0)
+        why = Drop::m3ua_bad_network_appearance;
+    else
+        why = context ? Drop::m3ua_bad_routing_context : Drop::m3ua_missing_parameter;
+    return nullptr;
+}
+
+std::optional<ProtocolData> parse_protocol_data(Octets value) {
+    const auto r = FixedReader<wire::m3ua::kRoutingLabelBytes>::over(value);
+    if (!r) return std::nullopt;
+    if (r->u8<8>() > kServiceIndicatorMax) return std::nullopt;
+    return ProtocolData{PointCode{r->u32<0>()},
+                        PointCode{r->u32<4>()},
+                        r->u8<8>(),
+                        r->u8<9>(),
+                        r->u8<10>(),
+                        Sls{r->u8<11>()},
+                        r->rest()};
+}
+
+std::optional<Accepted> refuse(Drop reason, Drop& why) {
+    why = reason;
+    return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<MessageKind> kind_of(std::span<const std::uint8_t> message) {
+    const auto header = wire::m3ua::parse_header(message);
+    if (!header || header->version != wire::m3ua::kVersion) return std::nullopt;
+    if (!wire::m3ua::parameters_of(message, *header)) return std::nullopt;
+    return MessageKind{header->message_class, header->message_type};
+}
+
+std::optional<Accepted> accept_data(const Distribution& d, PeerIndex peer_index,
+                                    const Quirks& quirks, StreamId stream,
+                                    std::span<const std::uint8_t> message, Drop& why) {
+    const auto header = wire::m3ua::parse_header(message);
+    if (!header || header->version != wire::m3ua::kVersion)
+        return refuse(Drop::m3ua_malformed, why);
+    if (header->message() != wire::m3ua::Message::data) return refuse(Drop::m3ua_unexpected, why);
+    const auto bytes = wire::m3ua::parameters_of(message, *header);
+    if (!bytes) return refuse(Drop::m3ua_malformed, why);
+
+    if (peer_index.value >= d.peers.size()) return refuse(Drop::m3ua_unexpected, why);
+    const PeerView& peer = d.peers[peer_index.value];
+    const auto is_active = [](const Membership& m) { return m.state == AspState::active; };
+    if (!std::any_of(peer.memberships.begin(), peer.memberships.end(), is_active))
+        return refuse(Drop::m3ua_unexpected, why);
+    if (stream.value == 0 && !quirks.data_on_stream_0) return refuse(Drop::m3ua_stream_zero, why);
+
+    const auto parameters = parse_parameters(*bytes);
+    if (!parameters) return refuse(Drop::m3ua_malformed, why);
+    if (const auto bad = judge_lengths(*parameters)) return refuse(*bad, why);
+    const Membership* membership = find_membership(d, peer, *parameters, why);
+    if (membership == nullptr) return std::nullopt;
+    if (membership->state != AspState::active) return refuse(Drop::m3ua_unexpected, why);
+
+    if (!parameters->protocol_data) return refuse(Drop::m3ua_missing_parameter, why);
+    const auto data = parse_protocol_data(*parameters->protocol_data);
+    if (!data) return refuse(Drop::m3ua_malformed, why);
+    return Accepted{membership->as, *data};
+}
+
+DataHeader encode_data_header(const AsView& to, const ProtocolData& data) {
+    DataHeader h;
+    std::uint8_t* p = h.bytes.data() + wire::m3ua::kHeaderBytes;
+    const auto parameter = [&p](Tag tag, std::size_t length) {
+        store_be16(p, static_cast<std::uint16_t>(tag));
+        store_be16(p + 2, static_cast<std::uint16_t>(length));
+        p += wire::kTlvHeader;
+    };
+    const auto number = [&](Tag tag, std::uint32_t value) {
+        parameter(tag, 8);
+        store_be32(p, value);
+        p += 4;
+    };
+    if (to.network_appearance) number(Tag::network_appearance, *to.network_appearance);
+    if (to.routing_context) number(Tag::routing_context, *to.routing_context);
+    parameter(Tag::protocol_data,
+              wire::kTlvHeader + wire::m3ua::kRoutingLabelBytes + data.user_data.size());
+    store_be32(p, data.opc.value);
+    store_be32(p + 4, data.dpc.value);
+    p[8] = data.si;
+    p[9] = data.ni;
+    p[10] = data.mp;
+    p[11] = data.sls.value;
+    p += wire::m3ua::kRoutingLabelBytes;
+
+    h.length = static_cast<std::size_t>(p - h.bytes.data());
+    h.padding = (4 - data.user_data.size() % 4) % 4;
+    h.bytes[0] = wire::m3ua::kVersion;
+    h.bytes[1] = 0;
+    h.bytes[2] = kDataKind.message_class;
+    h.bytes[3] = kDataKind.message_type;
+    store_be32(h.bytes.data() + 4,
+               static_cast<std::uint32_t>(h.length + data.user_data.size() + h.padding));
+    return h;
+}
+
+std::optional<StreamId> stream_for(Sls sls, std::uint16_t streams_out, const Quirks& quirks) {
+    if (streams_out > 1)
+        return StreamId{static_cast<std::uint16_t>(1 + sls.value % (streams_out - 1))};
+    if (streams_out == 1 && quirks.data_on_stream_0) return StreamId{0};
+    return std::nullopt;
+}
+
+}  // namespace signalbox::sigtran
