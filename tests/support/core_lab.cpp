@@ -95,7 +95,9 @@ void CoreLab::feed_gateway() {
     // One port queue: worker 0 polls it, the others live on hand-offs.
     for (std::size_t at = 0; at < views.size(); at += core::Worker::kBurst) {
         const std::size_t n = std::min(core::Worker::kBurst, views.size() - at);
+        edge(true);
         workers[0]->receive(std::span(views).subspan(at, n), now, from_gateway_);
+        edge(false);
     }
 }
 
@@ -136,8 +138,10 @@ void CoreLab::turn(Duration step) {
     now += step;
     run_asps();
     feed_gateway();
+    edge(true);
     for (auto& worker : workers) worker->advance(now, from_gateway_);
     for (auto& worker : workers) worker->flush(now, from_gateway_);
+    edge(false);
     ++reclaimer.turn;
     node->control_turn(now);
     std::vector<IpBytes> packets;
@@ -236,24 +240,29 @@ bool is(std::span<const std::uint8_t> m, std::uint8_t message_class, std::uint8_
 
 }  // namespace m3ua
 
-core::Settings one_asp_per_server(std::size_t servers) {
+core::Settings one_asp_per_server(std::size_t servers) { return asps_over_servers(servers, servers); }
+
+core::Settings asps_over_servers(std::size_t peers, std::size_t servers) {
     core::Settings s;
     s.profiles = {{"rfc9260", sctp::kProfileRfc9260}, {"site", sctp::kProfileSigtranLan}};
     s.listeners = {{.name = "sigtran", .port = 2905, .addresses = {IpAddress::v4(0x0a4d0003)}, .profile = 1,
-                    .max_associations = static_cast<std::uint32_t>(servers + 64)}};
+                    .max_associations = static_cast<std::uint32_t>(peers + 64)}};
     s.instances = {{.name = "national", .point_code = PointCode{1}, .aliases = {}, .network_indicator = 2}};
-    for (std::uint32_t i = 0; i < servers; ++i) {
+    for (std::uint32_t i = 0; i < peers; ++i) {
         core::PeerSettings peer;
         peer.m3ua.name = "asp" + std::to_string(i);
         peer.m3ua.asp_id = i + 1;
         peer.addresses = {IpAddress::v4(0x0a4d0000 + ((16 + i / 250) << 8) + 1 + i % 250)};
         peer.profile = 1;
         s.peers.push_back(peer);
+    }
+    for (std::uint32_t i = 0; i < servers; ++i) {
         sigtran::AsSettings as;
         as.name = "as" + std::to_string(i);
         as.routing_context = 100 + i;
         as.keys = {{PointCode{1000 + i}, 0}};
-        as.members = {{PeerIndex{i}, 1}};
+        for (std::uint32_t peer = i; peer < peers; peer += static_cast<std::uint32_t>(servers))
+            as.members.push_back({PeerIndex{peer}, 1});
         s.servers.push_back(as);
     }
     return s;

@@ -102,10 +102,14 @@ class CoreLab {
     HeapPages asp_pages;
     std::function<bool(const IpBytes&, bool to_gateway)> cut;  // true: the wire loses this packet
     std::uint64_t packets_to_gateway = 0;
+    std::function<void(bool entering)> around_workers;  // perf: time what is the gateway's, not the lab's
 
  private:
     sctp::Environment asp_environment(const Asp& asp);
     void feed_gateway();
+    void edge(bool entering) {
+        if (around_workers) around_workers(entering);
+    }
     void feed_asps(std::vector<IpBytes>& packets);
     void run_asps();
 
@@ -146,6 +150,8 @@ bool is(std::span<const std::uint8_t> message, std::uint8_t message_class, std::
 /// `servers` application servers with one ASP each: peer i at 10.77.(16 + i / 250).(1 + i % 250), routing context 100 + i,
 /// point code 1000 + i; the gateway is 10.77.0.3, port 2905, point code 1.
 core::Settings one_asp_per_server(std::size_t servers);
+/// The same with `peers` ASPs shared out over `servers` application servers in loadshare.
+core::Settings asps_over_servers(std::size_t peers, std::size_t servers);
 /// The ASP comes up in M3UA: ASPUP, ASPAC.
 void bring_up(CoreLab& lab, Asp& asp, std::uint32_t routing_context);
 
