@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An application server: a process of tests/interop/usrsctp_asp.cpp in a host of its own."""
 import json
+import os
 import signal
 import struct
 import subprocess
@@ -8,6 +9,7 @@ import subprocess
 from .network import LabError
 
 PORT = 2905
+_LINE_MAX = 8192
 _RECORD = struct.Struct('>IIQ')
 
 
@@ -33,10 +35,12 @@ class Peer:
             return [json.loads(line) for line in out.read().split('\n')[:-1] if line]
 
     def progress(self):
-        """The newest progress, or None."""
-        for line in reversed(self.lines()):
-            if 'progress' in line:
-                return line
+        """The newest progress, or None; looks at the end of the output alone, which may be long."""
+        with open(self.output, 'rb') as out:
+            out.seek(max(0, out.seek(0, os.SEEK_END) - 2 * _LINE_MAX))
+            for line in reversed(out.read().split(b'\n')[:-1]):
+                if line.startswith(b'{"progress"'):
+                    return json.loads(line)
         return None
 
     def running(self):

@@ -49,7 +49,7 @@ def _mount(what, where, kind, flags=0):
 
 
 def _furnish():
-    """/proc of the new processes, and empty /run and /tmp for sockets, EAL's files and logs."""
+    """/proc of the new processes, and an empty /run for sockets, EAL's files and logs."""
     _mount(b'none', b'/', None, MS_REC | MS_PRIVATE)
     _mount(b'proc', b'/proc', b'proc')
     _mount(b'tmpfs', b'/run', b'tmpfs')
@@ -78,11 +78,7 @@ def _stand_by(child):
     def on_signal(number, _frame):
         nonlocal asked
         asked += 1
-        # Ctrl-C has reached the child already, for it is in the terminal's foreground group too.
-        if asked > 2:
-            os.kill(child, signal.SIGKILL)
-        elif number != signal.SIGINT:
-            os.kill(child, number)
+        os.kill(child, number if asked < 3 else signal.SIGKILL)
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, on_signal)
@@ -98,6 +94,7 @@ def enter():
     child = os.fork()
     if child != 0:
         os._exit(_stand_by(child))
+    os.setsid()  # a Ctrl-C reaches the process outside alone, which passes it on once
     _call('prctl', PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     _furnish()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))

@@ -16,8 +16,8 @@ using std::chrono::milliseconds;
 
 constexpr double kAnswerS = 5;     // for the answer to a management message
 constexpr double kAuditS = 0.1;    // between two DAUD
-constexpr double kConnectS = 3;    // for one attempt
-constexpr double kProgressS = 0.2;
+constexpr double kConnectS = 60;   // the stack gives up before
+constexpr double kProgressS = 0.5;
 
 template <class D>
 double seconds(D d) {
@@ -50,18 +50,21 @@ bool ApplicationServer::wait(double for_s, Condition condition) {
     return true;
 }
 
+// INIT is sent again by the stack; a new attempt is made only after a refusal.
 bool ApplicationServer::associate() {
     while (!out_of_time()) {
-        socket_ = std::make_shared<SctpSocket>(options_.local, options_.local_port, options_.streams);
-        {
-            const std::lock_guard lock(mutex_);
-            seen_ = Seen{};
+        socket_.reset();  // closed before the next one binds the same port
+        socket_ = std::make_unique<SctpSocket>(options_.local, options_.local_port, options_.streams);
+        seen_ = Seen{};
+        if (socket_->connect(options_.remote, options_.port)) {
+            receiver_ = std::thread([this] { receive_all(); });
+            if (wait(kConnectS, [this] { return seen_.up; })) return true;
+            {
+                const std::lock_guard lock(mutex_);
+                if (!seen_.ended) return false;
+            }
+            receiver_.join();
         }
-        const bool begun = socket_->connect(options_.remote, options_.port);
-        if (begun) receiver_ = std::thread([this, socket = socket_] { receive_all(socket); });
-        if (begun && wait(kConnectS, [this] { return seen_.up; })) return true;
-        if (begun) socket_->shutdown();
-        if (receiver_.joinable()) receiver_.detach();  // it holds the socket until the stack gives it up
         usleep(200000);
     }
     return false;
@@ -201,8 +204,10 @@ void ApplicationServer::show_progress(bool now) {
     if (!options_.progress || (!now && seconds(Clock::now() - last_progress_) < kProgressS)) return;
     last_progress_ = Clock::now();
     const std::lock_guard lock(mutex_);
-    std::printf("{\"progress\": %.3f, \"sent\": %" PRIu64 ", \"received\": %" PRIu64 ", \"flows\": %s}\n",
-                seconds(last_progress_ - started_), sent_.load(), ledger_.distinct(), ledger_.flows_json().c_str());
+    std::printf("{\"progress\": %.3f, \"sent\": %" PRIu64 ", \"received\": %" PRIu64 ", \"lost\": %" PRIu64
+                ", \"duplicated\": %" PRIu64 ", \"reordered\": %" PRIu64 ", \"flows\": %s}\n",
+                seconds(last_progress_ - started_), sent_.load(), ledger_.distinct(), ledger_.gaps(),
+                ledger_.duplicated(), ledger_.reordered(), ledger_.flows_json().c_str());
     std::fflush(stdout);
 }
 

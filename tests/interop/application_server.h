@@ -44,8 +44,8 @@ class ApplicationServer {
     int report();
     void show_progress(bool now);
 
-    void receive_all(const std::shared_ptr<SctpSocket>& socket);
-    void on_message(SctpSocket& socket, const Received& received);
+    void receive_all();
+    void on_message(const Received& received);
     void on_data(const m3ua::Message& message, std::uint16_t stream);
     void on_notify(const m3ua::Message& message);
     void write_record(const Stamp& stamp);
@@ -62,7 +62,7 @@ class ApplicationServer {
     const Clock::time_point deadline_;
     Clock::time_point first_sent_{};
     Clock::time_point last_progress_ = started_;
-    std::shared_ptr<SctpSocket> socket_;
+    std::unique_ptr<SctpSocket> socket_;
     std::thread receiver_;
     std::FILE* record_ = nullptr;
     std::uint16_t streams_ = 0;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The receiver thread of an application server.
-#include <array>
-
 #include "application_server.h"
 
 namespace interop {
@@ -9,13 +7,12 @@ namespace interop {
 using m3ua::Kind;
 using m3ua::Tag;
 
-void ApplicationServer::receive_all(const std::shared_ptr<SctpSocket>& socket) {
+void ApplicationServer::receive_all() {
     for (bool open = true; open;) {
-        const Received received = socket->receive();
+        const Received received = socket_->receive();
         const std::lock_guard lock(mutex_);
-        if (socket != socket_) return;  // an attempt that was given up
         switch (received.what) {
-            case Received::What::message: on_message(*socket, received); break;
+            case Received::What::message: on_message(received); break;
             case Received::What::up: seen_.up = true; break;
             case Received::What::path_down: ++paths_lost_; break;
             case Received::What::path_up: ++paths_restored_; break;
@@ -32,7 +29,7 @@ void ApplicationServer::receive_all(const std::shared_ptr<SctpSocket>& socket) {
     }
 }
 
-void ApplicationServer::on_message(SctpSocket& socket, const Received& received) {
+void ApplicationServer::on_message(const Received& received) {
     const auto message = m3ua::decode(received.bytes);
     if (!message || received.protocol != m3ua::kPayloadProtocol) {
         ledger_.corrupt();
@@ -49,8 +46,7 @@ void ApplicationServer::on_message(SctpSocket& socket, const Received& received)
             if (message->number(Tag::affected_point_code) == options_.dpc) seen_.dava = true;
             break;
         case Kind::beat: {  // answered at once and unchanged (RFC 4666 3.5.6)
-            m3ua::Message ack{Kind::beat_ack, message->parameters};
-            socket.send(m3ua::encode(ack), 0);
+            send_control({Kind::beat_ack, message->parameters});
             break;
         }
         case Kind::err:

@@ -12,10 +12,10 @@ namespace interop {
 namespace {
 
 constexpr const char* kUsage =
-    "usrsctp_asp [--mode asp|sg] --local A[,B] --remote A[,B] [--port N] [--local-port N] [--streams N]\n"
-    "  [--asp-id N] [--rc N] [--traffic-mode N|none] [--opc PC] [--dpc PC] [--ni N] [--send COUNT|unlimited]\n"
-    "  [--rate PER_SECOND] [--payload BYTES] [--expect COUNT] [--sls-count N] [--share] [--record FILE]\n"
-    "  [--start-file FILE] [--no-audit] [--linger S] [--timeout S] [--progress]\n"
+    "usrsctp_asp [--mode asp|sg [--fault drop|duplicate|swap|corrupt]] --local A[,B] --remote A[,B]\n"
+    "  [--port N] [--local-port N] [--streams N] [--asp-id N] [--rc N] [--traffic-mode N|none] [--opc PC] [--dpc PC] [--ni N]\n"
+    "  [--send COUNT|unlimited] [--rate PER_SECOND] [--payload BYTES] [--expect COUNT] [--sls-count N] [--share]\n"
+    "  [--record FILE] [--start-file FILE] [--no-audit] [--linger S] [--timeout S] [--progress]\n"
     "  [--rto-min MS] [--rto-max MS] [--path-retransmits N] [--heartbeat MS]\n";
 
 [[noreturn]] void refuse(const std::string& why) {
@@ -57,6 +57,7 @@ Setter into(T& target) {
 std::map<std::string, Setter> values_of(Options& o) {
     return {
         {"--mode", [&o](const std::string& v) { o.gateway = v == "sg"; }},
+        {"--fault", [&o](const std::string& v) { o.fault = v; }},
         {"--local", [&o](const std::string& v) { o.local = list(v); }},
         {"--remote", [&o](const std::string& v) { o.remote = list(v); }},
         {"--port", into(o.port)},

@@ -14,6 +14,7 @@ inline constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::
 
 struct Options {
     bool gateway = false;  // --mode sg: a minimal gateway, to try the application server without the daemon
+    std::string fault;     // what that gateway does to one message: drop, duplicate, swap, corrupt
     std::vector<std::string> local;
     std::vector<std::string> remote;
     std::uint16_t port = m3ua::kPort;

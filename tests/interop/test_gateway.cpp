@@ -25,6 +25,9 @@ struct Peer {
 
 // Two associations: what one sends goes to the other.
 struct Gateway {
+    std::string fault;
+    std::atomic<unsigned> relayed{0};
+    std::optional<m3ua::Bytes> held;  // one thread relays where there is a fault
     std::mutex mutex;
     std::vector<std::shared_ptr<Peer>> peers;
 
@@ -40,13 +43,30 @@ void answer(Peer& peer, Kind kind, std::vector<m3ua::Parameter> parameters) {
     peer.association.send(m3ua::encode({kind, std::move(parameters)}), 0);
 }
 
+// The one message that suffers: late enough for traffic to flow, and its like follows on the same SLS.
+constexpr unsigned kVictim = 1000;
+constexpr unsigned kSlsMax = 256;
+
 void relay(Gateway& gateway, const Peer& from, const m3ua::Message& message) {
     const auto to = gateway.other_active(from);
     const auto data = m3ua::protocol_data(message);
     if (!to || !data) return;
-    const unsigned streams = to->association.outgoing_streams();
-    to->association.send(m3ua::encode_data(to->routing_context, *data),
-                    static_cast<std::uint16_t>(1 + data->sls % (streams - 1)));
+    const auto stream = static_cast<std::uint16_t>(1 + data->sls % (to->association.outgoing_streams() - 1U));
+    m3ua::Bytes bytes = m3ua::encode_data(to->routing_context, *data);
+    if (!gateway.fault.empty() && ++gateway.relayed == kVictim) {
+        if (gateway.fault == "drop") return;
+        if (gateway.fault == "duplicate") to->association.send(bytes, stream);
+        if (gateway.fault == "corrupt") bytes.back() ^= 1;
+        if (gateway.fault == "swap") {
+            gateway.held = bytes;
+            return;
+        }
+    }
+    to->association.send(bytes, stream);
+    if (gateway.held && gateway.relayed == kVictim + kSlsMax) {
+        to->association.send(*gateway.held, stream);
+        gateway.held.reset();
+    }
 }
 
 void on_message(Gateway& gateway, Peer& peer, const m3ua::Message& message) {
@@ -91,6 +111,7 @@ void serve(Gateway& gateway, const std::shared_ptr<Peer>& peer) {
 
 int run_test_gateway(const Options& options, const volatile std::atomic<bool>& stop) {
     static Gateway gateway;  // threads that still block in the stack at the end may look at it
+    gateway.fault = options.fault;
     auto* const listener = new SctpSocket(options.local, options.port, options.streams);
     if (!listener->listen()) return 1;
     std::thread([listener] {
