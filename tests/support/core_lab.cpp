@@ -11,12 +11,24 @@ namespace signalbox::test {
 
 void PacketSink::commit(const sctp::Datagram& d, std::size_t bytes) {
     sctp_checksum_store(std::span(room_).first(bytes));
-    IpBytes packet(64 + bytes);
-    const std::size_t header =
-        wire::write_ip_header(packet, {.source = d.source, .destination = d.destination}, bytes);
+    std::array<std::uint8_t, 9216 + 64> packet;
+    const std::size_t header = wire::write_ip_header(packet, {.source = d.source, .destination = d.destination}, bytes);
     std::memcpy(packet.data() + header, room_.data(), bytes);
-    packet.resize(header + bytes);
-    packets.push_back(std::move(packet));
+    const std::size_t whole = header + bytes;
+    if (held_bytes_ + whole + sizeof whole > held_.size()) return append(packet.data(), whole);
+    std::memcpy(held_.data() + held_bytes_, &whole, sizeof whole);
+    std::memcpy(held_.data() + held_bytes_ + sizeof whole, packet.data(), whole);
+    held_bytes_ += sizeof whole + whole;
+}
+
+void PacketSink::collect() {
+    for (std::size_t at = 0; at < held_bytes_;) {
+        std::size_t whole;
+        std::memcpy(&whole, held_.data() + at, sizeof whole);
+        append(held_.data() + at + sizeof whole, whole);
+        at += sizeof whole + whole;
+    }
+    held_bytes_ = 0;
 }
 
 CoreLab::CoreLab(core::Settings settings, const Options& options)
@@ -138,10 +150,12 @@ void CoreLab::turn(Duration step) {
     now += step;
     run_asps();
     feed_gateway();
+    if (measure_only_workers) from_gateway_.buffer(1u << 20);
     edge(true);
     for (auto& worker : workers) worker->advance(now, from_gateway_);
     for (auto& worker : workers) worker->flush(now, from_gateway_);
     edge(false);
+    from_gateway_.collect();
     ++reclaimer.turn;
     node->control_turn(now);
     std::vector<IpBytes> packets;

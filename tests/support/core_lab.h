@@ -54,8 +54,14 @@ class PacketSink final : public sctp::TransmitSink {
     }
     void commit(const sctp::Datagram& d, std::size_t bytes) override;
     std::vector<IpBytes> packets;
+    /// Committed packets wait in a buffer of fixed size until collect(): commit() does not allocate then.
+    void buffer(std::size_t bytes) { held_.resize(bytes); }
+    void collect();
 
  private:
+    void append(const std::uint8_t* packet, std::size_t bytes) { packets.emplace_back(packet, packet + bytes); }
+    std::vector<std::uint8_t> held_;
+    std::size_t held_bytes_ = 0;
     std::array<std::uint8_t, 9216> room_{};
 };
 
@@ -102,6 +108,7 @@ class CoreLab {
     HeapPages asp_pages;
     std::function<bool(const IpBytes&, bool to_gateway)> cut;  // true: the wire loses this packet
     std::uint64_t packets_to_gateway = 0;
+    bool measure_only_workers = false;  // the wire's double does not allocate inside the worker's calls
     std::function<void(bool entering)> around_workers;  // perf: time what is the gateway's, not the lab's
 
  private:
