@@ -88,10 +88,15 @@ std::uint32_t update(std::uint32_t state, const std::uint8_t* bytes, std::size_t
 
 /// RFC 9260 6.8: over the whole packet, with the checksum field taken as zero.
 std::uint32_t sctp_checksum(const std::uint8_t* packet, std::size_t size) {
+#if defined(__x86_64__)
+    if (crc32c_detail::has_sse42()) [[likely]]
+        return crc32c_detail::update_packet_sse42(kInverted, packet, size) ^ kInverted;
+#endif
+    using crc32c_detail::update_isal;
     std::array<std::uint8_t, kCommonHeaderBytes> header{};
     std::copy_n(packet, kChecksumOffset, header.begin());
-    const std::uint32_t state = update(kInverted, header.data(), header.size());
-    return update(state, packet + kCommonHeaderBytes, size - kCommonHeaderBytes) ^ kInverted;
+    const std::uint32_t state = update_isal(kInverted, header.data(), header.size());
+    return update_isal(state, packet + kCommonHeaderBytes, size - kCommonHeaderBytes) ^ kInverted;
 }
 
 }  // namespace

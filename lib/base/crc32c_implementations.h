@@ -31,6 +31,9 @@ std::uint32_t update_table(std::uint32_t state, const std::uint8_t* bytes, std::
 std::uint32_t update_isal(std::uint32_t state, const std::uint8_t* bytes, std::size_t size);
 #if defined(__x86_64__)
 std::uint32_t update_sse42(std::uint32_t state, const std::uint8_t* bytes, std::size_t size);
+/// An SCTP packet of at least 12 bytes, its checksum field taken as zero.
+std::uint32_t update_packet_sse42(std::uint32_t state, const std::uint8_t* packet,
+                                  std::size_t size);
 #endif
 
 std::span<const Implementation> implementations();

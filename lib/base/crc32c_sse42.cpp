@@ -91,5 +91,13 @@ std::uint64_t load_word(const std::uint8_t* p) {
     return crc32;
 }
 
+[[gnu::target("sse4.2,pclmul")]] std::uint32_t update_packet_sse42(std::uint32_t state,
+                                                                   const std::uint8_t* packet,
+                                                                   std::size_t size) {
+    const std::uint64_t ports_and_tag = _mm_crc32_u64(state, load_word(packet));
+    const std::uint32_t header = _mm_crc32_u32(static_cast<std::uint32_t>(ports_and_tag), 0);
+    return update_sse42(header, packet + 12, size - 12);
+}
+
 }  // namespace signalbox::crc32c_detail
 #endif
