@@ -178,6 +178,7 @@ bool Worker::State::take_down_one(Slot& slot, Time now) {
         --slot.nodes_inserted;
         if (slot.nodes_inserted == 0) slot.grace_token = shared.reclaimer.begin();
     }
+    if (!take_back(slot, now)) return false;
     sctp::Environment env = environment(slot, now);
     if (!slot.association.release(env, kBlocksPerSlice)) return false;
     if (slot.grace_token != 0 && !shared.reclaimer.done(slot.grace_token)) return false;

@@ -112,6 +112,27 @@ Routed Worker::State::to_peer(PeerIndex peer, const sigtran::AsView& as, const s
     return Routed::done;
 }
 
+/// A DATA whose association ended goes to another ASP of its AS, before what comes after it: through the AS's queue, which new
+/// messages join while it is not empty. Unsent ones are new to everyone; those that were on the wire may arrive twice, and only
+/// here can that happen (sigtran.md decision 10, policy `resend`).
+void Worker::State::reroute(PeerIndex to, std::span<const std::uint8_t> message) {
+    const auto data = to == kNoPeer ? std::nullopt : sigtran::reclaim_data(snapshot->distribution, to, message);
+    if (!data) return counters.drop(Drop::association_lost);  // management of an ASP that is gone
+    const bool queue = pending[data->from_as.value].first != nullptr;
+    if (queue || to_server(data->from_as, data->data) == Routed::again) enqueue_pending(data->from_as, data->data);
+}
+
+bool Worker::State::take_back(Slot& slot, Time now) {
+    constexpr std::size_t kPerTurn = 256;
+    sctp::Environment env = environment(slot, now);
+    for (std::size_t n = 0; n < kPerTurn; ++n) {
+        const auto unsent = slot.association.take_back(env);
+        if (!unsent) return true;
+        reroute(slot.peer, unsent->message.data);
+    }
+    return false;
+}
+
 void Worker::State::block(Slot& slot, Time now) {
     if (slot.blocked) return;
     slot.blocked = true;

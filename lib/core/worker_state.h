@@ -122,6 +122,8 @@ struct Worker::State {
     Routed route(PeerIndex from_peer, AsIndex from_as, const sigtran::ProtocolData& data);
     Routed to_server(AsIndex as, const sigtran::ProtocolData& data);
     Routed to_peer(PeerIndex peer, const sigtran::AsView& as, const sigtran::ProtocolData& data);
+    void reroute(PeerIndex to, std::span<const std::uint8_t> message);
+    bool take_back(Slot& slot, Time now);  // true: nothing is left in the ended association
     void block(Slot& slot, Time now);
     bool drain_ready(Slot& slot, Time now);   // false: something is still held
     bool retry_blocked(Time now);

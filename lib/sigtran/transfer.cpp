@@ -147,6 +147,22 @@ std::optional<Accepted> accept_data(const Distribution& d, PeerIndex peer_index,
     return Accepted{membership->as, *data};
 }
 
+std::optional<Accepted> reclaim_data(const Distribution& d, PeerIndex to,
+                                     std::span<const std::uint8_t> message) {
+    const auto header = wire::m3ua::parse_header(message);
+    if (!header || header->message() != wire::m3ua::Message::data || to.value >= d.peers.size())
+        return std::nullopt;
+    const auto bytes = wire::m3ua::parameters_of(message, *header);
+    const auto parameters = bytes ? parse_parameters(*bytes) : std::nullopt;
+    if (!parameters || judge_lengths(*parameters) || !parameters->protocol_data)
+        return std::nullopt;
+    Drop why{};
+    const Membership* membership = find_membership(d, d.peers[to.value], *parameters, why);
+    const auto data = parse_protocol_data(*parameters->protocol_data);
+    if (membership == nullptr || !data) return std::nullopt;
+    return Accepted{membership->as, *data};
+}
+
 DataHeader encode_data_header(const AsView& to, const ProtocolData& data) {
     DataHeader h;
     std::uint8_t* p = h.bytes.data() + wire::m3ua::kHeaderBytes;
