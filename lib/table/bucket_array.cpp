@@ -7,7 +7,9 @@ namespace signalbox::table {
 namespace {
 
 // Half as many again: at ten entries for each home bucket, 42 % of the homes need one more.
-constexpr std::size_t pool_for(std::size_t homes) { return std::max<std::size_t>(homes / 2, 8); }
+constexpr std::size_t pool_for(std::size_t homes) {
+    return std::max<std::size_t>(homes / 2, 8);
+}
 
 template <class Word>
 void set_lane(std::atomic<Word>& word, unsigned lane, std::uint16_t tag) {
@@ -26,15 +28,13 @@ void Bucket::set_tag(unsigned slot, std::uint16_t tag) {
 }
 
 bool Bucket::empty() const {
-    return std::all_of(lines.begin(), lines.end(), [](const auto& line) {
-        return line.load(std::memory_order_relaxed) == 0;
-    });
+    return std::all_of(lines.begin(), lines.end(),
+                       [](const auto& line) { return line.load(std::memory_order_relaxed) == 0; });
 }
 
 BucketArray::BucketArray(std::size_t homes, std::uint64_t salt)
     : buckets_(std::make_unique<Bucket[]>(homes + pool_for(homes))),
       salt_(salt | 1),
-      shift_(64 - static_cast<unsigned>(std::countr_zero(homes))),
       homes_(homes),
       pool_(pool_for(homes)),
       free_(std::make_unique<std::uint32_t[]>(pool_)),
@@ -87,8 +87,9 @@ bool BucketArray::erase(std::uint64_t hash, std::uint32_t line) {
     }
 }
 
-// Only the last bucket of a chain goes back to the pool: a reader that stands on it has seen all of its own chain, so it
-// loses nothing if the bucket leads it into another chain, and the bound on its steps ends its walk.
+// Only the last bucket of a chain goes back to the pool: a reader that stands on it has seen all of
+// its own chain, so it loses nothing if the bucket leads it into another chain, and the bound on
+// its steps ends its walk.
 void BucketArray::drop_empty_tail(Bucket& home) {
     for (;;) {
         auto* before = &home;

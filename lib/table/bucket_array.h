@@ -3,9 +3,10 @@
 //
 //     bucket = one cache line     | 10 tags x 16 bit | next 32 bit | 10 lines x 32 bit |
 //
-// A tag is 16 bits of the hash, a line is the node's place in the arena plus one (0: free). An entry is published by one
-// release store of its line; it never moves inside an array, so that a reader cannot miss it while it stays inserted.
-// A bucket that is full is continued (`next`) by one from the array's own pool, taken in advance.
+// A tag is 16 bits of the hash, a line is the node's place in the arena plus one (0: free). An
+// entry is published by one release store of its line; it never moves inside an array, so that a
+// reader cannot miss it while it stays inserted. A bucket that is full is continued (`next`) by one
+// from the array's own pool, taken in advance.
 #pragma once
 #include <array>
 #include <atomic>
@@ -17,8 +18,9 @@
 namespace signalbox::table {
 
 inline constexpr unsigned kSlots = 10;
-/// Lines that one lookup may read in an array: the hard bound of TAB-4. At the highest load that the pool allows, a
-/// secret hash makes no chain of more than 5; 32 leaves room for 320 equal keys (TAB-2).
+/// Lines that one lookup may read in an array: the hard bound of TAB-4. At the highest load that
+/// the pool allows, a secret hash makes no chain of more than 5; 32 leaves room for 320 equal keys
+/// (TAB-2).
 inline constexpr unsigned kMaxDepth = 32;
 
 struct alignas(64) Bucket {
@@ -28,33 +30,29 @@ struct alignas(64) Bucket {
     std::atomic<std::uint32_t> next{};                 // position in the array; 0: none
     std::array<std::atomic<std::uint32_t>, kSlots> lines{};
 
-    /// Bit 16 * n + 15 of its words is set where slot n may hold the tag (a borrow may set one more above a true match:
-    /// the key decides anyway).
-    struct Matches {
-        std::uint64_t low, middle;
-        std::uint32_t tail;
-        bool none() const { return (low | middle | tail) == 0; }
-        /// Lowest slot, which is then taken out; only if not none().
+    /// The slots that may hold a tag, in one word, so that finding one takes no branch that cannot
+    /// be foretold: slot 4 * g + n is bit 16 * n + 15 - g. (A borrow may add one above a true
+    /// match: the key decides anyway.)
+    class Matches {
+     public:
+        explicit Matches(std::uint64_t bits) : bits_(bits) {}
+        bool none() const { return bits_ == 0; }
+        /// Any slot, which is then taken out; only if not none().
         unsigned take() {
-            if (low != 0) return pop(low);
-            if (middle != 0) return 4 + pop(middle);
-            return 8 + pop(tail);
+            const auto bit = static_cast<unsigned>(std::countr_zero(bits_));
+            bits_ &= bits_ - 1;
+            return bit / 16 + 4 * (15 - bit % 16);
         }
 
      private:
-        template <class T>
-        static unsigned pop(T& word) {
-            const auto slot = static_cast<unsigned>(std::countr_zero(word)) / 16;
-            word &= word - 1;
-            return slot;
-        }
+        std::uint64_t bits_;
     };
     Matches match(std::uint16_t tag) const {
-        return {zero_lanes(tags[0].load(std::memory_order_relaxed) ^ 0x0001000100010001u * tag),
-                zero_lanes(tags[1].load(std::memory_order_relaxed) ^ 0x0001000100010001u * tag),
-                static_cast<std::uint32_t>(
-                    zero_lanes(0x7fff7fff00000000u |
-                               (tags_tail.load(std::memory_order_relaxed) ^ 0x00010001u * tag)))};
+        const auto wanted = 0x0001000100010001u * std::uint64_t{tag};
+        const auto low = zero_lanes(tags[0].load(std::memory_order_relaxed) ^ wanted);
+        const auto middle = zero_lanes(tags[1].load(std::memory_order_relaxed) ^ wanted);
+        const auto tail = zero_lanes(tags_tail.load(std::memory_order_relaxed) ^ wanted);
+        return Matches(low | middle >> 1 | (tail & 0xffffffffu) >> 2);
     }
     void set_tag(unsigned slot, std::uint16_t tag);
     bool empty() const;
@@ -68,12 +66,12 @@ static_assert(sizeof(Bucket) == 64);
 
 class BucketArray {
  public:
-    /// `homes`: power of two, at least 2. `salt` is made odd; it turns a hash into a bucket, so that an array with
+    /// `homes`: 1 to 2^31. `salt` is made odd; it turns a hash into a bucket, so that an array with
     /// another salt is a re-keyed one. Control thread.
     BucketArray(std::size_t homes, std::uint64_t salt);
 
     static std::uint16_t tag_of(std::uint64_t hash) { return static_cast<std::uint16_t>(hash); }
-    std::size_t home_of(std::uint64_t hash) const { return (hash * salt_) >> shift_; }
+    std::size_t home_of(std::uint64_t hash) const { return (hash * salt_ >> 32) * homes_ >> 32; }
     const Bucket& home(std::uint64_t hash) const { return buckets_[home_of(hash)]; }
     const Bucket& at(std::size_t position) const { return buckets_[position]; }
     std::size_t homes() const { return homes_; }
@@ -88,8 +86,8 @@ class BucketArray {
     /// Deepest chain since the array was made, in buckets. Any thread.
     unsigned max_depth() const { return max_depth_.load(std::memory_order_relaxed); }
 
-    /// The array whose entries are being copied into this one; null when all are here. Read BEFORE looking into this
-    /// array: null then means that every copy is visible.
+    /// The array whose entries are being copied into this one; null when all are here. Read BEFORE
+    /// looking into this array: null then means that every copy is visible.
     std::atomic<const BucketArray*> previous{};  // control: rw, readers: ro
 
  private:
@@ -103,11 +101,10 @@ class BucketArray {
 
     std::unique_ptr<Bucket[]> buckets_;
     std::uint64_t salt_;
-    unsigned shift_;
     std::size_t homes_;
     std::size_t pool_;
-    std::unique_ptr<std::uint32_t[]> free_;  // stack of positions in the pool; shard writer: rw
-    std::atomic<std::uint32_t> free_count_;  // shard writer: rw, control: ro
+    std::unique_ptr<std::uint32_t[]> free_;    // stack of positions in the pool; shard writer: rw
+    std::atomic<std::uint32_t> free_count_;    // shard writer: rw, control: ro
     std::atomic<std::uint32_t> max_depth_{1};  // shard writer: rw, all: ro
 };
 

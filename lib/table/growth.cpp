@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Growth, shrinking, re-keying and walking: the control thread's part of the transport table. All three changes are one
-// thing, a move into another array:
+// Growth, shrinking, re-keying and walking: the control thread's part of the transport table. All
+// three changes are one thing, a move into another array:
 //
-//     1. publish the new array with previous = the old one; inserts go to the new one, removals to both
-//     2. copy the old chains, a bounded number in each hold of the lock; nothing is taken out of the old array, so that
-//        a reader who missed a copy still finds the entry there
-//     3. previous = null; free the old array after a grace period
+//     1. Publish the new array with previous = the old one. Inserts go to the new one, removals to
+//        both.
+//     2. Copy the old chains, a bounded number in each hold of the lock. Nothing is taken out of
+//        the old array, so that a reader who missed a copy still finds the entry there.
+//     3. previous = null; free the old array after a grace period.
 //
-// When the new array cannot take a chain the move rests in step 2, which is slower but correct, and tries again.
+// When the new array cannot take a chain the move rests in step 2, which is slower but correct, and
+// tries again.
 #include <algorithm>
-#include <bit>
 
 #include "table/shard.h"
 #include "table/transport_table.h"
@@ -17,9 +18,11 @@
 namespace signalbox::table {
 namespace {
 
-constexpr std::size_t kGrowAt = 6;        // entries per home bucket: about 4 % of the homes overflow
-constexpr std::size_t kShrinkBelow = 1;   // far from what halving leads to (2), so that sizes do not swing
-constexpr std::size_t kPoolReserve = 8;    // act when less than 1/8 of the pool is left
+constexpr std::size_t kGrowAt = 6;       // entries per home bucket: about 4 % of the homes overflow
+constexpr std::size_t kAfterGrowth = 4;  // the fuller, the more of the table stays in the caches
+constexpr std::size_t kShrinkBelow =
+    1;  // far from what halving leads to (2), so that sizes do not swing
+constexpr std::size_t kPoolReserve = 8;  // act when less than 1/8 of the pool is left
 
 }  // namespace
 
@@ -46,7 +49,8 @@ TransportTable::Reason TransportTable::reason_to_move(const Shard& shard) const 
     if (entries > kGrowAt * array.homes()) return Reason::growth;
     if (array.homes() > homes_min_ && entries < kShrinkBelow * array.homes())
         return Reason::shrinking;
-    // Deep chains at a moderate load: chosen keys, or many equal ones, which another salt cannot part.
+    // Deep chains at a moderate load: chosen keys, or many equal ones, which another salt cannot
+    // part.
     const auto pool = array.size() - array.homes();
     if (array.pool_free() < pool / kPoolReserve)
         return shard.rekeyed ? Reason::growth : Reason::rekeying;
@@ -68,7 +72,7 @@ bool TransportTable::start_move() {
 void TransportTable::begin_move(Shard& shard, Reason reason) {
     const auto entries = shard.entries.load(std::memory_order_relaxed);
     auto homes = shard.array->homes();
-    if (reason == Reason::growth) homes = std::max(homes * 2, std::bit_ceil(entries / kGrowAt));
+    if (reason == Reason::growth) homes = std::max(homes * 3 / 2, entries / kAfterGrowth);
     if (reason == Reason::shrinking) homes = std::max(homes_min_, homes / 2);
     auto fresh = std::make_unique<BucketArray>(homes, siphash13(salt_key_, salts_drawn_, 0, 0));
     const Shard::TryLock lock(shard);
@@ -107,7 +111,8 @@ bool TransportTable::continue_move(Shard& shard) {
     return true;
 }
 
-// Before the lock is taken: each node's line holds its hash, and a miss for each would be most of the hold.
+// Before the lock is taken: each node's line holds its hash, and a miss for each would be most of
+// the hold.
 void TransportTable::prefetch_nodes(const BucketArray& array, std::size_t from,
                                     std::size_t to) const {
     for (auto home = from; home < to; ++home)
@@ -133,8 +138,8 @@ bool TransportTable::copy_chain(const BucketArray& from, std::size_t home, Bucke
     return false;
 }
 
-// An entry never changes its place in an array, so going through all buckets in order of memory meets each once. Of an
-// array that is being copied only the chains not yet copied count.
+// An entry never changes its place in an array, so going through all buckets in order of memory
+// meets each once. Of an array that is being copied only the chains not yet copied count.
 const Node* TransportTable::walk_next(WalkPosition& position) const {
     while (position.shard < settings_.shards) {
         const auto& shard = shards_[position.shard];

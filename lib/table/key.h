@@ -26,8 +26,9 @@ struct HashKey {
     std::array<std::uint64_t, 2> words;
 };
 
-/// One cache line, embedded in the association's slot, which lies in the arena given to the table: the table refers to
-/// it by its 32-bit line number. Immutable while inserted (TAB-1); its memory is reused only after a grace period.
+/// One cache line, embedded in the association's slot, which lies in the arena given to the table:
+/// the table refers to it by its 32-bit line number. Immutable while inserted (TAB-1); its memory
+/// is reused only after a grace period.
 struct alignas(64) Node {
     Key key;                    // 22 bytes
     std::uint8_t worker = 0;    // owner

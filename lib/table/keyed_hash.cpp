@@ -41,8 +41,9 @@ std::uint64_t sip_of(const HashKey& secret, const Key& key) {
 
 #if defined(__x86_64__)
 
-// CBC-MAC in shape, with four AES rounds after each block. Four rounds have no differential better than 2^-113, and all
-// round keys are secret; a full AES would only add latency. The rounds of neighbouring keys overlap in a burst.
+// CBC-MAC in shape, with four AES rounds after each block. Four rounds have no differential better
+// than 2^-113, and all round keys are secret; a full AES would only add latency. The rounds of
+// neighbouring keys overlap in a burst.
 __attribute__((target("aes"), always_inline)) inline std::uint64_t aes_of(
     const KeyedHash::RoundKeys& round_keys, const Key& key) {
     const auto* k = reinterpret_cast<const __m128i*>(round_keys.data());

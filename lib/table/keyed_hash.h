@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keyed hash of a transport key (TAB-4): what a peer chooses (its address and port) must not let it choose its
-// bucket. AES rounds under secret round keys where the processor has them, SipHash-1-3 elsewhere; both take the same
-// 128-bit key. perf/table_lookup measures them side by side.
+// The keyed hash of a transport key (TAB-4): what a peer chooses (its address and port) must not
+// let it choose its bucket. AES rounds under secret round keys where the processor has them,
+// SipHash-1-3 elsewhere; both take the same 128-bit key. perf/table_lookup measures them side by
+// side.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -11,8 +12,9 @@
 
 namespace signalbox::table {
 
-/// SipHash-1-3 over the three 64-bit words of a key (Aumasson and Bernstein, with one round for each word and three at
-/// the end; the length is fixed, so that its byte is left to the spare bits of the third word).
+/// SipHash-1-3 over the three 64-bit words of a key (Aumasson and Bernstein, with one round for
+/// each word and three at the end; the length is fixed, so that its byte is left to the spare bits
+/// of the third word).
 std::uint64_t siphash13(const HashKey& key, std::uint64_t a, std::uint64_t b, std::uint64_t c);
 
 class KeyedHash {

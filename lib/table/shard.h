@@ -15,15 +15,16 @@ struct alignas(64) TransportTable::Shard {
     std::atomic<const BucketArray*> current{};
 
     // Writers' line.
-    alignas(64) std::atomic<bool> locked{false};   // workers, control: rw
-    std::atomic<std::size_t> entries{0};           // holder of the lock: rw, control: ro
-    std::atomic<std::uint64_t> busy{0};            // workers: rw, control: ro
-    BucketArray* newest = nullptr;                 // control writes under the lock: same as current
-    BucketArray* being_copied = nullptr;           // control writes under the lock: newest->previous
+    alignas(64) std::atomic<bool> locked{false};  // workers, control: rw
+    std::atomic<std::size_t> entries{0};          // holder of the lock: rw, control: ro
+    std::atomic<std::uint64_t> busy{0};           // workers: rw, control: ro
+    BucketArray* newest = nullptr;                // control writes under the lock: same as current
+    BucketArray* being_copied = nullptr;          // control writes under the lock: newest->previous
 
     // control: rw
     alignas(64) std::unique_ptr<BucketArray> array;
-    std::unique_ptr<BucketArray> old_array;  // while it is copied, and until its grace period is over
+    std::unique_ptr<BucketArray>
+        old_array;  // while it is copied, and until its grace period is over
     std::size_t copied_homes = 0;
     std::uint64_t grace_token = 0;
     bool waits_for_grace = false;

@@ -35,10 +35,9 @@ TransportTable::TransportTable(const Settings& settings, const HashKey& key, voi
       hash_(key),
       arena_(static_cast<std::uint8_t*>(arena)),
       reclaimer_(reclaimer),
-      shard_shift_(settings.shards > 1 ? 64 - static_cast<unsigned>(std::countr_zero(settings.shards))
-                                       : 0),
-      homes_min_(std::bit_ceil(std::max(
-          kHomesMin, settings.initial_entries / settings.shards / kEntriesPerHome))),
+      shard_shift_(
+          settings.shards > 1 ? 64 - static_cast<unsigned>(std::countr_zero(settings.shards)) : 0),
+      homes_min_(std::max(kHomesMin, settings.initial_entries / settings.shards / kEntriesPerHome)),
       shards_(std::make_unique<Shard[]>(settings.shards)),
       // Salts must not follow from the hash key's own outputs: another domain of the same secret.
       salt_key_{{siphash13(key, 0, 0, 1), siphash13(key, 1, 0, 1)}} {
@@ -46,8 +45,8 @@ TransportTable::TransportTable(const Settings& settings, const HashKey& key, voi
     assert(reinterpret_cast<std::uintptr_t>(arena) % sizeof(Node) == 0);
     for (std::size_t i = 0; i < settings_.shards; ++i) {
         auto& shard = shards_[i];
-        shard.array = std::make_unique<BucketArray>(homes_min_,
-                                                    siphash13(salt_key_, salts_drawn_++, 0, 0));
+        shard.array =
+            std::make_unique<BucketArray>(homes_min_, siphash13(salt_key_, salts_drawn_++, 0, 0));
         shard.newest = shard.array.get();
         shard.current.store(shard.newest, std::memory_order_release);
     }
@@ -55,14 +54,16 @@ TransportTable::TransportTable(const Settings& settings, const HashKey& key, voi
 
 TransportTable::~TransportTable() = default;
 
-// Three passes over the burst, so that its cache misses overlap: buckets, then nodes, then the comparison.
+// Three passes over the burst, so that its cache misses overlap: buckets, then nodes, then the
+// comparison.
 void TransportTable::lookup(std::span<const Key> keys, std::span<const IpAddress> locals,
                             std::span<Node*> out) const {
     assert(keys.size() <= kMaxBurst && locals.size() == keys.size() && out.size() == keys.size());
     std::array<std::uint64_t, kMaxBurst> hashes;
     std::array<const Bucket*, kMaxBurst> buckets;
     hash_.burst(keys, hashes);
-    std::uint64_t whole_search = 0;  // bit i: the home bucket of the newest array is not all there is
+    std::uint64_t whole_search =
+        0;  // bit i: the home bucket of the newest array is not all there is
     for (std::size_t i = 0; i < keys.size(); ++i) {
         const auto& array = *shard_of(hashes[i]).current.load(std::memory_order_acquire);
         if (array.previous.load(std::memory_order_acquire) != nullptr)

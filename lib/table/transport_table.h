@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sharded transport hash, (network id, local port, remote port, peer address) -> node. Shared by all workers:
-// readers take no lock; writers take a shard by try-lock; growth is the control thread's. See lib/README.md.
+// The sharded transport hash, (network id, local port, remote port, peer address) -> node. Shared
+// by all workers: readers take no lock; writers take a shard by try-lock; growth is the control
+// thread's. See lib/README.md.
 //
-//     hash: | shard (high bits) ...................... tag (low 16 bits) |      bucket = high bits of hash * array's salt
-//     shard --current--> BucketArray --previous--> BucketArray (only while its entries are copied)
+//     hash of the key:  | shard (high bits) | ... | tag (low 16 bits) |
+//     bucket          :  high bits of (hash * the array's salt)
+//     shard --current--> BucketArray --previous--> BucketArray (only while it is copied)
 #pragma once
 #include <array>
 #include <atomic>
@@ -32,13 +34,15 @@ class TransportTable {
         std::size_t initial_entries = 4096;  // over all shards
         std::size_t max_entries = 1u << 24;
     };
-    /// `arena`: start of the memory region (64-byte aligned, at most 2^32 - 1 lines) in which all nodes live.
+    /// `arena`: start of the memory region (64-byte aligned, at most 2^32 - 1 lines) in which all
+    /// nodes live.
     TransportTable(const Settings& settings, const HashKey& key, void* arena, Reclaimer& reclaimer);
     ~TransportTable();
 
-    /// Burst lookup in passes, any thread that reports quiescence. out[i] = first node with keys[i], preferring the one
-    /// whose local address is locals[i]; nullptr when absent. Valid until the caller's next quiescent report.
-    /// At most kMaxBurst keys; all three spans are of one size.
+    /// Burst lookup in passes, any thread that reports quiescence. out[i] = first node with
+    /// keys[i], preferring the one whose local address is locals[i]; nullptr when absent. Valid
+    /// until the caller's next quiescent report. At most kMaxBurst keys; all three spans are of one
+    /// size.
     static constexpr std::size_t kMaxBurst = 64;
     void lookup(std::span<const Key> keys, std::span<const IpAddress> locals,
                 std::span<Node*> out) const;
@@ -46,19 +50,20 @@ class TransportTable {
     /// Among nodes of one key and local address, the one with this tag (TAB-1); else as above.
     Node* lookup(const Key& key, const IpAddress& local, VerificationTag tag) const;
 
-    /// Worker: try-lock; busy = not now. duplicate: same key, local and tag. Duplicate check and insert are one critical
-    /// section (TAB-2). full: max_entries, or the shard's pool is used up before the control thread came to grow it.
+    /// Worker: try-lock; busy = not now. duplicate: same key, local and tag. Duplicate check and
+    /// insert are one critical section (TAB-2). full: max_entries, or the shard's pool is used up
+    /// before the control thread came to grow it.
     InsertResult insert(Node& node);
-    /// Worker: false = busy, try again next turn. After true the node's memory may be reused once a grace period has
-    /// passed. The node must be inserted.
+    /// Worker: false = busy, try again next turn. After true the node's memory may be reused once a
+    /// grace period has passed. The node must be inserted.
     bool remove(Node& node);
 
-    /// Control thread: grows or shrinks at most one shard by a bounded number of buckets per call; true when work is
-    /// left (waiting for a grace period is not work).
+    /// Control thread: grows or shrinks at most one shard by a bounded number of buckets per call;
+    /// true when work is left (waiting for a grace period is not work).
     bool maintain();
     static constexpr std::size_t kBucketsPerCall = 32;  // and so the longest that a shard is held
-    /// Control thread, which must be a reader for the Reclaimer: visits every node once (nodes inserted or removed
-    /// meanwhile may be missed); Fn(const Node&). Fn must not call maintain().
+    /// Control thread, which must be a reader for the Reclaimer: visits every node once (nodes
+    /// inserted or removed meanwhile may be missed); Fn(const Node&). Fn must not call maintain().
     template <class Fn>
     void walk(Fn&& fn) const {
         for (WalkPosition position; const Node* node = walk_next(position);) fn(*node);
@@ -69,7 +74,8 @@ class TransportTable {
         std::uint64_t growths = 0, busy = 0;
         std::uint64_t shrinks = 0, rekeys = 0;
     };
-    /// Control thread. `max_depth` in buckets: above kDepthAlarm something is wrong with keys or room.
+    /// Control thread. `max_depth` in buckets: above kDepthAlarm something is wrong with keys or
+    /// room.
     Statistics statistics() const;
     static constexpr unsigned kDepthAlarm = 4;
     std::uint64_t hash(const Key& key) const { return hash_(key); }
@@ -102,7 +108,8 @@ class TransportTable {
     void prefetch_nodes(const BucketArray& array, std::size_t from, std::size_t to) const;
     bool copy_chain(const BucketArray& from, std::size_t home, BucketArray& to) const;
     const Node* walk_next(WalkPosition& position) const;
-    const Node* walk_array(const Shard& shard, const BucketArray& array, WalkPosition& position) const;
+    const Node* walk_array(const Shard& shard, const BucketArray& array,
+                           WalkPosition& position) const;
 
     Settings settings_;
     KeyedHash hash_;

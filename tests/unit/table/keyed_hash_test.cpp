@@ -28,7 +28,8 @@ TEST_CASE("TAB-4: the hash depends on the secret, and on every bit of the key") 
         CHECK(hash(key) != other(key));
         for (unsigned bit = 0; bit < 8 * sizeof(Key); ++bit) {
             auto changed = key;
-            reinterpret_cast<std::uint8_t*>(&changed)[bit / 8] ^= static_cast<std::uint8_t>(1u << bit % 8);
+            reinterpret_cast<std::uint8_t*>(&changed)[bit / 8] ^=
+                static_cast<std::uint8_t>(1u << bit % 8);
             const auto distance = std::popcount(hash(key) ^ hash(changed));
             CHECK(distance >= 12);
             CHECK(distance <= 52);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random operations against a plain map. SIGNALBOX_TABLE_OPERATIONS sets their number (10,000,000 before a release).
+// Random operations against a plain map. SIGNALBOX_TABLE_OPERATIONS sets their number (10,000,000
+// before a release).
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <map>
@@ -51,7 +52,8 @@ class Reference {
     }
     static std::uint32_t index_of(const Node& node) { return node.slot / 2; }
     void insert() {
-        // Two nodes for each identity: the second must always be refused as a duplicate of the first.
+        // Two nodes for each identity: the second must always be refused as a duplicate of the
+        // first.
         const auto index = draw(kNodes);
         const auto twin = inserted_.count(index) != 0 ? 1 - inserted_[index] : draw(2);
         auto& node = fixture_.prepare(2 * index + twin, key_of(index / (kLocals * kTags)),

@@ -26,7 +26,8 @@ struct Fixture {
     explicit Fixture(std::size_t nodes, TransportTable::Settings settings = {})
         : arena(nodes), table(settings, kTestKey, arena.data(), qsbr) {}
 
-    Node& prepare(std::size_t index, const Key& key, std::uint32_t local = 1, std::uint32_t tag = 1) {
+    Node& prepare(std::size_t index, const Key& key, std::uint32_t local = 1,
+                  std::uint32_t tag = 1) {
         auto& node = arena[index];
         node.key = key;
         node.local = IpAddress::v4(0xc0000200u + local);
@@ -47,6 +48,8 @@ struct Fixture {
     TransportTable table;
 };
 
-inline IpAddress local_of(std::uint32_t local) { return IpAddress::v4(0xc0000200u + local); }
+inline IpAddress local_of(std::uint32_t local) {
+    return IpAddress::v4(0xc0000200u + local);
+}
 
 }  // namespace signalbox::table

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two readers, two writers and the control thread on one table; an executable of its own, to be built with
-// ThreadSanitizer too. Each thread works a fixed amount, so that no clock is needed.
+// Two readers, two writers and the control thread on one table; an executable of its own, to be
+// built with ThreadSanitizer too. Each thread works a fixed amount, so that no clock is needed.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <functional>
@@ -19,10 +19,8 @@ constexpr int kWaves = 40;
 struct Scene {
     std::vector<Node> arena{kNodes};
     QsbrDouble qsbr{kReaders + kWriters + 1};
-    TransportTable table{{.shards = 4, .initial_entries = 64, .max_entries = kNodes},
-                         kTestKey,
-                         arena.data(),
-                         qsbr};
+    TransportTable table{
+        {.shards = 4, .initial_entries = 64, .max_entries = kNodes}, kTestKey, arena.data(), qsbr};
     std::atomic<unsigned> writers_left{kWriters};
     std::atomic<unsigned> workers_left{kWriters + kReaders};
     std::atomic<std::uint64_t> lost{0}, wrong{0}, looked_up{0}, walked{0}, walk_short{0};
@@ -63,7 +61,8 @@ void read(Scene& scene, unsigned reader) {
     --scene.workers_left;
 }
 
-// Fills its range, then removes it, and uses a node again only after a grace period, with another content.
+// Fills its range, then removes it, and uses a node again only after a grace period, with another
+// content.
 void write(Scene& scene, unsigned writer) {
     const auto id = kReaders + writer;
     const auto first = kPermanent + writer * kChurnPerWriter;
@@ -103,7 +102,9 @@ void maintain(Scene& scene) {
             scene.qsbr.report(kId);
         }
         std::uint32_t permanent = 0;
-        scene.table.walk([&](const Node& node) { permanent += node.key == key_of(node.slot) && node.slot < kPermanent; });
+        scene.table.walk([&](const Node& node) {
+            permanent += node.key == key_of(node.slot) && node.slot < kPermanent;
+        });
         scene.walk_short += permanent != kPermanent;
         ++scene.walked;
         scene.qsbr.report(kId);
