@@ -62,8 +62,12 @@ class Gateway:
     def __init__(self, program, config, log_path):
         self.log_path = log_path
         with open(log_path, 'wb') as log:
-            self.process = subprocess.Popen([program, '--config', config], stdin=subprocess.DEVNULL, stdout=log,
-                                            stderr=subprocess.STDOUT)
+            self.process = subprocess.Popen(
+                [program, '--config', config],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+            )
 
     def log(self, lines=40):
         with open(self.log_path, encoding='utf-8', errors='replace') as log:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lab of scripts/run: daemon, two application servers, traffic both ways, and a live view of it."""
+"""The lab of scripts/run: daemon, two application servers, traffic both ways, and a live view."""
 import argparse
 import os
 import pathlib
@@ -13,7 +13,13 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'scripts'))
 
-from lab import gateway, network, peer, private_namespaces, view  # noqa: E402  (the path comes first)
+from lab import (
+    gateway,
+    network,
+    peer,
+    private_namespaces,
+    view,
+)  # noqa: E402  (the path comes first)
 
 CONFIG = ROOT / 'config/lab.yaml'
 GATEWAY = '10.77.0.3'
@@ -27,7 +33,7 @@ DAY_S = 86400
 
 
 def listen_outside():
-    """The metrics port as this machine's browser reaches it; any free one where the usual one is taken."""
+    """The metrics port outside the namespaces; any free one where the usual one is taken."""
     for port in (gateway.HTTP[1], 0):
         server = socket.socket()
         server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -51,7 +57,7 @@ def _pump(source, target):
 
 
 def forward(server):
-    """A socket stays in the namespace where it was made: this one listens outside, the other end is the daemon's."""
+    """A socket stays in the namespace where it was made: this one listens outside."""
     while True:
         client, _ = server.accept()
         try:
@@ -85,21 +91,35 @@ def start(directory, build, rate):
         options = dict(entry)
         host = network.Host(options.pop('name'))
         host.plug(switch, options['local'] + '/24')
-        servers.append(peer.Peer(f'{build}/tests/interop/usrsctp_asp', host, directory, remote=GATEWAY,
-                                 send='unlimited', rate=rate, timeout=DAY_S, progress=True, **options))
+        servers.append(
+            peer.Peer(
+                f'{build}/tests/interop/usrsctp_asp',
+                host,
+                directory,
+                remote=GATEWAY,
+                send='unlimited',
+                rate=rate,
+                timeout=DAY_S,
+                progress=True,
+                **options,
+            )
+        )
     return daemon, servers
 
 
 def end(daemon, servers):
-    """Orderly: application servers first, then the daemon. True when all went well to the last message."""
+    """Application servers first, then the daemon. True when all went well to the last message."""
     for server in servers:
         server.stop()
     well = True
     for server in servers:
         result = server.result(20)
         well = well and result['ok']
-        print(f"{server.name}: sent {result['sent']}, received {result['received']}, lost {result['lost']}, "
-              f"duplicated {result['duplicated']}, reordered {result['reordered']}, corrupt {result['corrupt']}")
+        print(
+            f"{server.name}: sent {result['sent']}, received {result['received']}, "
+            f"lost {result['lost']}, duplicated {result['duplicated']}, "
+            f"reordered {result['reordered']}, corrupt {result['corrupt']}"
+        )
     code = daemon.stop(15)
     print(f'signalboxd ended with {code}')
     return well and code == 0
@@ -110,7 +130,9 @@ def watch(screen, daemon, servers, seconds):
     while deadline is None or time.monotonic() < deadline:
         time.sleep(1)
         if not daemon.alive():
-            raise network.LabError(f'the daemon ended with {daemon.process.returncode}:\n{daemon.log()}')
+            raise network.LabError(
+                f'the daemon ended with {daemon.process.returncode}:\n{daemon.log()}'
+            )
         screen.show(gateway.scrape(), servers, daemon.log(3))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bridges, and hosts in network namespaces of their own, inside the private namespaces of this process."""
+"""Bridges, and hosts in network namespaces of their own, inside those of this process."""
 import os
 import subprocess
 import time
@@ -12,7 +12,9 @@ class LabError(Exception):
 def run(*words, check=True):
     done = subprocess.run([str(w) for w in words], capture_output=True, text=True, check=False)
     if check and done.returncode != 0:
-        raise LabError(f"{' '.join(str(w) for w in words)}: {done.stderr.strip() or done.stdout.strip()}")
+        raise LabError(
+            f"{' '.join(str(w) for w in words)}: {done.stderr.strip() or done.stdout.strip()}"
+        )
     return done
 
 
@@ -52,9 +54,10 @@ class Switch:
         run('ip', 'link', 'set', device, 'nomaster')
 
     def attach_tap(self, device, seconds=20):
-        """The daemon makes the TAP; its kernel side shares the daemon's MAC, which a bridge would keep for itself."""
+        """The daemon makes the TAP. Its kernel side shares the daemon's MAC, and a bridge would
+        keep frames for that MAC to itself: it gets another one."""
         until(lambda: link_exists(device), seconds, f'TAP {device} made by the daemon')
-        run('ip', 'link', 'set', device, 'address', '02:5b:00:00:00:%02x' % (os.getpid() & 0xff))
+        run('ip', 'link', 'set', device, 'address', '02:5b:00:00:00:%02x' % (os.getpid() & 0xFF))
         self.attach(device)
 
     def veth(self, ours, theirs):
@@ -86,7 +89,19 @@ class Host:
         """A wire to the switch; returns the name of its end there."""
         ours, theirs = f'{self.name}-{self.links}', f'eth{self.links}'
         self.links += 1
-        run('ip', 'link', 'add', ours, 'type', 'veth', 'peer', 'name', theirs, 'netns', self.keeper.pid)
+        run(
+            'ip',
+            'link',
+            'add',
+            ours,
+            'type',
+            'veth',
+            'peer',
+            'name',
+            theirs,
+            'netns',
+            self.keeper.pid,
+        )
         for address in addresses:
             nodad = ['nodad'] if ':' in address else []
             self.run('ip', 'address', 'add', address, 'dev', theirs, *nodad)

@@ -15,7 +15,7 @@ _RECORD = struct.Struct('>IIQ')
 
 class Peer:
     def __init__(self, program, host, directory, **options):
-        """Options are those of the program with _ for -; True for a switch, None to leave one out."""
+        """Options are those of the program with _ for -; True for a switch, None for none."""
         words = [program]
         for name, value in options.items():
             option = '--' + name.replace('_', '-')
@@ -27,7 +27,9 @@ class Peer:
         self.output = f'{directory}/{host.name}.out'
         self.errors = f'{directory}/{host.name}.err'
         with open(self.output, 'wb') as out, open(self.errors, 'wb') as err:
-            self.process = subprocess.Popen(host.inside(*words), stdin=subprocess.DEVNULL, stdout=out, stderr=err)
+            self.process = subprocess.Popen(
+                host.inside(*words), stdin=subprocess.DEVNULL, stdout=out, stderr=err
+            )
 
     def lines(self):
         """Complete lines only: the last one may still be in the making."""
@@ -50,11 +52,15 @@ class Peer:
         try:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise LabError(f'{self.name} did not end within {seconds} s; last progress {self.progress()}') from None
+            raise LabError(
+                f'{self.name} did not end within {seconds} s; last progress {self.progress()}'
+            ) from None
         lines = self.lines()
         if not lines or 'ok' not in lines[-1]:
             with open(self.errors, encoding='utf-8', errors='replace') as err:
-                raise LabError(f'{self.name} ended with {self.process.returncode}: {err.read()[-500:]}')
+                raise LabError(
+                    f'{self.name} ended with {self.process.returncode}: {err.read()[-500:]}'
+                )
         return lines[-1]
 
     def stop(self):
@@ -70,4 +76,4 @@ def records(path):
     """[(sender, sls, sequence), ...] in the order of arrival."""
     with open(path, 'rb') as file:
         data = file.read()
-    return list(_RECORD.iter_unpack(data[:len(data) // _RECORD.size * _RECORD.size]))
+    return list(_RECORD.iter_unpack(data[: len(data) // _RECORD.size * _RECORD.size]))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Namespaces that die with the process: network, mounts and processes, and a user namespace where we are not root.
+"""Namespaces that die with the process: network, mounts and processes, and a user namespace where
+we are not root.
 
-Nothing in them has a name outside, and the first process inside takes everything with it when it ends, however it
-ends. So there is nothing to clean up, and nothing can be left behind.
+Nothing in them has a name outside, and the first process inside takes everything with it when it
+ends, however it ends. So there is nothing to clean up, and nothing can be left behind.
 """
 import ctypes
 import os
@@ -87,7 +88,7 @@ def _stand_by(child):
 
 
 def enter():
-    """Returns inside, as the first process of the new namespaces; the caller's process never returns."""
+    """Returns inside, as the first process of the new namespaces; the caller never returns."""
     sys.stdout.flush()
     sys.stderr.flush()
     _unshare()

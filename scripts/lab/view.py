@@ -7,9 +7,14 @@ import time
 CLEAR = '\x1b[H\x1b[2J'
 BOLD, PLAIN = '\x1b[1m', '\x1b[0m'
 RATES = (
-    ('packets in', 'rx_packets'), ('packets out', 'tx_packets'), ('bytes in', 'rx_bytes'), ('bytes out', 'tx_bytes'),
-    ('messages in', 'rx_messages'), ('messages routed', 'routed_messages'),
-    ('chunks sent again', 'tx_retransmitted_chunks'), ('time-outs', 't3_expiries'),
+    ('packets in', 'rx_packets'),
+    ('packets out', 'tx_packets'),
+    ('bytes in', 'rx_bytes'),
+    ('bytes out', 'tx_bytes'),
+    ('messages in', 'rx_messages'),
+    ('messages routed', 'routed_messages'),
+    ('chunks sent again', 'tx_retransmitted_chunks'),
+    ('time-outs', 't3_expiries'),
 )
 
 
@@ -38,8 +43,13 @@ class Screen:
         state = {
             'associations': samples.total('signalbox_associations'),
             'as': as_states(samples),
-            'drops': {reason: value for reason, value in
-                      samples.by_label('signalbox_rx_dropped_packets_total', 'reason').items() if value},
+            'drops': {
+                reason: value
+                for reason, value in samples.by_label(
+                    'signalbox_rx_dropped_packets_total', 'reason'
+                ).items()
+                if value
+            },
         }
         if self.terminal:
             print(CLEAR + '\n'.join(self._page(totals, rates, state, servers, log)), flush=True)
@@ -48,32 +58,53 @@ class Screen:
 
     def _line(self, rates, state):
         servers = ' '.join(f'{name}={what}' for name, what in state['as'].items())
-        drops = ' '.join(f'{reason}={number(value)}' for reason, value in state['drops'].items()) or 'none'
-        return (f"{time.monotonic() - self.started:.0f}s routed {number(rates['routed_messages'])}/s, packets "
-                f"{number(rates['rx_packets'])}/s in {number(rates['tx_packets'])}/s out, associations "
-                f"{number(state['associations'])}, {servers}, drops {drops}")
+        drops = (
+            ' '.join(f'{reason}={number(value)}' for reason, value in state['drops'].items())
+            or 'none'
+        )
+        return (
+            f"{time.monotonic() - self.started:.0f}s routed {number(rates['routed_messages'])}/s, "
+            f"packets "
+            f"{number(rates['rx_packets'])}/s in {number(rates['tx_packets'])}/s out, associations "
+            f"{number(state['associations'])}, {servers}, drops {drops}"
+        )
 
     def _page(self, totals, rates, state, servers, log):
         width = shutil.get_terminal_size().columns
-        lines = [f'{BOLD}Signalbox lab{PLAIN}  {time.monotonic() - self.started:.0f} s   metrics {self.url}   Ctrl-C ends',
-                 '', f'{BOLD}{"":22}{"per second":>14}{"total":>18}{PLAIN}']
-        lines += [f'{name:22}{number(rates[key]):>14}{number(totals[key]):>18}' for name, key in RATES]
+        lines = [
+            f'{BOLD}Signalbox lab{PLAIN}  {time.monotonic() - self.started:.0f} s   '
+            f'metrics {self.url}   Ctrl-C ends',
+            '',
+            f'{BOLD}{"":22}{"per second":>14}{"total":>18}{PLAIN}',
+        ]
+        lines += [
+            f'{name:22}{number(rates[key]):>14}{number(totals[key]):>18}' for name, key in RATES
+        ]
         lines += ['', f"associations          {number(state['associations']):>14}"]
         lines += [f'AS {name:19}{what:>14}' for name, what in state['as'].items()]
         lines += ['', f'{BOLD}application servers on libusrsctp{PLAIN}']
         for server in servers:
             progress = server.progress()
             if progress:
-                lines.append(f"{server.name:8} sent {number(progress['sent'])}  received {number(progress['received'])}"
-                             f"  lost {number(progress['lost'])}  duplicated {number(progress['duplicated'])}"
-                             f"  reordered {number(progress['reordered'])}")
+                lines.append(
+                    f"{server.name:8} sent {number(progress['sent'])}"
+                    f"  received {number(progress['received'])}"
+                    f"  lost {number(progress['lost'])}"
+                    f"  duplicated {number(progress['duplicated'])}"
+                    f"  reordered {number(progress['reordered'])}"
+                )
         lines += ['', f'{BOLD}discarded{PLAIN}']
-        lines += [f'{reason:32}{number(value):>10}' for reason, value in state['drops'].items()] or ['nothing']
+        lines += [
+            f'{reason:32}{number(value):>10}' for reason, value in state['drops'].items()
+        ] or ['nothing']
         lines += ['', *(line[:width] for line in log.splitlines())]
         return lines
 
 
 def as_states(samples):
     """{application server: its state}"""
-    return {labels.get('as', ''): labels.get('state', '') for labels, value in samples.series('signalbox_as_state')
-            if value == 1 and 'state' in labels}
+    return {
+        labels.get('as', ''): labels.get('state', '')
+        for labels, value in samples.series('signalbox_as_state')
+        if value == 1 and 'state' in labels
+    }

@@ -14,8 +14,22 @@ class Capture:
     def __init__(self, device, path, packets):
         self.path = path
         self.process = subprocess.Popen(
-            ['dumpcap', '-q', '-i', device, '-f', 'ip proto 132 or ip6 proto 132', '-c', str(packets), '-w', path],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            [
+                'dumpcap',
+                '-q',
+                '-i',
+                device,
+                '-f',
+                'ip proto 132 or ip6 proto 132',
+                '-c',
+                str(packets),
+                '-w',
+                path,
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         story.network.until(lambda: os.path.exists(path), 10, f'dumpcap listens on {device}')
 
     def stop(self):
@@ -23,8 +37,12 @@ class Capture:
         self.process.wait(10)
 
     def matching(self, display_filter):
-        done = subprocess.run(['tshark', '-r', self.path, '-o', 'sctp.checksum:CRC 32c', '-Y', display_filter],
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ['tshark', '-r', self.path, '-o', 'sctp.checksum:CRC 32c', '-Y', display_filter],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         story.require(done.returncode == 0, f'tshark: {done.stderr}')
         return done.stdout.splitlines()
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Broken configurations are refused with exit code 78 and a precise error; those that we ship pass.
 
-broken-configs/NAME.expected holds regular expressions, one a line, that the output for NAME.yaml must contain.
+broken-configs/NAME.expected holds regular expressions, one a line, that the output for
+NAME.yaml must contain.
 """
 import pathlib
 import re
@@ -15,8 +16,13 @@ BROKEN = pathlib.Path(__file__).parent / 'broken-configs'
 
 
 def check(path):
-    done = subprocess.run([story.DAEMON, '--check-config', '--config', str(path)], capture_output=True, text=True,
-                          check=False, timeout=20)
+    done = subprocess.run(
+        [story.DAEMON, '--check-config', '--config', str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=20,
+    )
     return done.returncode, done.stdout + done.stderr
 
 

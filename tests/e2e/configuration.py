@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 TAP = 'tap'
 AF_PACKET = 'af_packet'
 
-# Two application servers by default: near (2-2-2, routing context 1) and far (3-3-3, routing context 2).
+# Two application servers by default: near (2-2-2, routing context 1) and far (3-3-3,
+# routing context 2).
 NEAR = {'name': 'near', 'rc': 1, 'dpc': '2-2-2'}
 FAR = {'name': 'far', 'rc': 2, 'dpc': '3-3-3'}
 
@@ -42,23 +43,57 @@ def write(ports, servers):
     """The YAML text of a gateway with these ports and application servers."""
     lines = ['node: {name: e2e, id: 1}', 'ports:']
     for port in ports:
-        lines += [f'  - name: {port.name}', f'    driver: {port.driver}', f'    device: {port.device}',
-                  f'    addresses: {_listed(port.addresses)}']
-    lines += ['sctp_profiles:', '  site:', '    preset: sigtran-lan', '    rto_min: 100ms', '    rto_max: 400ms',
-              '    path_max_retransmits: 2', '    association_max_retransmits: 4', '    heartbeat_interval: 500ms',
-              'listeners:', '  - name: sigtran', '    protocol: m3ua', '    port: 2905', '    accept: configured',
-              '    profile: site',
-              'instances:', '  - name: national', '    variant: itu', '    point_code_format: 3-8-3',
-              '    point_code: 1-1-1', '    network_indicator: national', 'peers:']
+        lines += [
+            f'  - name: {port.name}',
+            f'    driver: {port.driver}',
+            f'    device: {port.device}',
+            f'    addresses: {_listed(port.addresses)}',
+        ]
+    lines += [
+        'sctp_profiles:',
+        '  site:',
+        '    preset: sigtran-lan',
+        '    rto_min: 100ms',
+        '    rto_max: 400ms',
+        '    path_max_retransmits: 2',
+        '    association_max_retransmits: 4',
+        '    heartbeat_interval: 500ms',
+        'listeners:',
+        '  - name: sigtran',
+        '    protocol: m3ua',
+        '    port: 2905',
+        '    accept: configured',
+        '    profile: site',
+        'instances:',
+        '  - name: national',
+        '    variant: itu',
+        '    point_code_format: 3-8-3',
+        '    point_code: 1-1-1',
+        '    network_indicator: national',
+        'peers:',
+    ]
     for server in servers:
         for peer in server.peers:
-            lines += [f'  - name: {peer.name}', '    listener: sigtran', f'    addresses: {_listed(peer.addresses)}',
-                      '    remote_port: any', f'    asp_id: {peer.asp_id}', '    role: asp', '    profile: site']
+            lines += [
+                f'  - name: {peer.name}',
+                '    listener: sigtran',
+                f'    addresses: {_listed(peer.addresses)}',
+                '    remote_port: any',
+                f'    asp_id: {peer.asp_id}',
+                '    role: asp',
+                '    profile: site',
+            ]
     lines.append('application_servers:')
     for server in servers:
         members = ', '.join(f'{{peer: {peer.name}}}' for peer in server.peers)
-        lines += [f'  - name: {server.name}', '    instance: national', f'    routing_context: {server.rc}',
-                  f'    keys: [{{dpc: {server.dpc}}}]', '    mode: loadshare', f'    members: [{members}]']
+        lines += [
+            f'  - name: {server.name}',
+            '    instance: national',
+            f'    routing_context: {server.rc}',
+            f'    keys: [{{dpc: {server.dpc}}}]',
+            '    mode: loadshare',
+            f'    members: [{members}]',
+        ]
     lines += ['http: {listen: ["127.0.0.1:12905"]}', '']
     return '\n'.join(lines)
 
@@ -74,7 +109,12 @@ def far(*peers):
 def options(server, peer, **more):
     """What a test peer is told to be this peer of this server and to talk to the other one."""
     other = FAR if server.name == NEAR['name'] else NEAR
-    chosen = {'local': ','.join(peer.addresses), 'asp_id': peer.asp_id, 'rc': server.rc, 'opc': server.dpc,
-              'dpc': other['dpc']}
+    chosen = {
+        'local': ','.join(peer.addresses),
+        'asp_id': peer.asp_id,
+        'rc': server.rc,
+        'opc': server.dpc,
+        'dpc': other['dpc'],
+    }
     chosen.update(more)
     return chosen

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Two ASPs share an application server; one dies in traffic: the other takes its SLS over, and only those move.
+"""Two ASPs share an application server; one dies in traffic: the other takes its SLS over, and only
+those move. When it comes back, they return to it.
 
-Order stays within each SLS on either side of the change. Lost may be only what the dead process's own stack had
-acknowledged and not handed on; twice may come only what was on its way at that moment.
+Order stays within each SLS through both changes. Lost may be only what the dead process's own stack
+had acknowledged and not handed on; twice may come only what was on its way at that moment. The
+return costs nothing.
 """
 import time
 
@@ -11,10 +13,13 @@ import configuration as conf
 import story
 
 RATE = 4000
-SECONDS = 6
+SECONDS = 8
 KILL_AFTER_S = 2
+RETURN_AFTER_S = 3
 SLS = set(range(16))
-AT_STAKE = RATE  # messages at most about a change: what a second holds
+EACH = RATE * SECONDS // len(SLS)  # messages per SLS
+LOST_MAX = 200  # in the dead process's receive buffer: 50 ms of traffic
+TWICE_MAX = RATE  # sent and not acknowledged when it died: one send buffer
 
 
 def by_sls(path):
@@ -24,68 +29,102 @@ def by_sls(path):
     return flows
 
 
-def in_order(sequences):
-    return all(b == a + 1 for a, b in zip(sequences, sequences[1:]))
+def require_run(sequences, what):
+    story.require(sequences, f'{what}: nothing')
+    for a, b in zip(sequences, sequences[1:]):
+        story.require(b == a + 1, f'{what}: {b} after {a}')
 
 
-def check_before(first, second):
+def check_shares(first, second):
     """Both carry traffic, no SLS is on both, all are on one."""
-    story.require(first and second, f'one of the two had no traffic: {sorted(first)} and {sorted(second)}')
+    story.require(first and second, f'no traffic: {sorted(first)} and {sorted(second)}')
     story.equal(first & second, set(), 'SLS on both ASPs')
     story.equal(first | second, SLS, 'SLS on either ASP')
 
 
-def check_takeover(dead, alive, moved, each):
-    lost = twice = 0
-    for sls in sorted(SLS):
-        got = alive.get(sls, [])
-        story.require(got and got[-1] == each - 1, f'SLS {sls} does not run to its end: {got[-1:]}, wanted {each - 1}')
-        story.require(in_order(got), f'SLS {sls} has gaps or is out of order on the survivor')
-        if sls not in moved:
-            story.equal(got[0], 0, f'first message of SLS {sls}, which did not move')
-            continue
-        story.require(in_order(dead[sls]) and dead[sls][0] == 0, f'SLS {sls} out of order before the change')
-        lost += max(0, got[0] - dead[sls][-1] - 1)
-        twice += max(0, dead[sls][-1] - got[0] + 1)
-    print(f'lost with the dead process {lost}, received twice {twice}')
-    story.require(lost <= AT_STAKE // 20 and twice <= AT_STAKE, f'{lost} lost, {twice} twice')
+def check_unmoved(sls, died, stayed, returned):
+    story.require(sls not in died and sls not in returned, f'SLS {sls} moved and should not')
+    require_run(stayed[sls], f'SLS {sls}')
+    story.equal((stayed[sls][0], stayed[sls][-1]), (0, EACH - 1), f'first and last of SLS {sls}')
+
+
+def check_moved(sls, died, stayed, returned):
+    """(lost, twice) at the takeover of one SLS."""
+    for part, name in ((died, 'before'), (stayed, 'taken over'), (returned, 'returned')):
+        require_run(part.get(sls), f'SLS {sls} {name}')
+    story.equal(died[sls][0], 0, f'first of SLS {sls}')
+    story.equal(returned[sls][0], stayed[sls][-1] + 1, f'first of SLS {sls} after the return')
+    story.equal(returned[sls][-1], EACH - 1, f'last of SLS {sls}')
+    step = stayed[sls][0] - died[sls][-1] - 1
+    return max(0, step), max(0, -step)
+
+
+class Scene:
+    """Gateway, two sharing ASPs and a sender, each on a host of its own."""
+
+    def __init__(self, stage):
+        self.stage = stage
+        switch = story.network.Switch('br0')
+        self.near = conf.near(
+            conf.PeerEntry('asp1', 11, ['10.77.0.11']), conf.PeerEntry('asp3', 13, ['10.77.0.13'])
+        )
+        self.far = conf.far(conf.PeerEntry('asp2', 12, ['10.77.0.12']))
+        self.hosts = {}
+        for entry in self.near.peers + self.far.peers:
+            self.hosts[entry.name] = story.network.Host(entry.name)
+            self.hosts[entry.name].plug(switch, entry.addresses[0] + '/24')
+        port = conf.Port('lab', 'sbtap0', ['10.77.0.3/24'])
+        stage.start_gateway(conf.write([port], [self.near, self.far]), [(switch, 'sbtap0')])
+
+    def sharing(self, which, record):
+        entry = self.near.peers[which]
+        more = {'share': True, 'record': record, 'timeout': 60}
+        options = conf.options(self.near, entry, remote='10.77.0.3', **more)
+        return self.stage.peer(self.hosts[entry.name], **options)
+
+    def sender(self, start):
+        more = {'send': EACH * len(SLS), 'rate': RATE, 'timeout': 60, 'start_file': start}
+        options = conf.options(self.far, self.far.peers[0], remote='10.77.0.3', **more)
+        return self.stage.peer(self.hosts['asp2'], **options)
+
+    def until_active(self, count):
+        def active():
+            samples = story.lab_gateway.scrape()
+            return samples.total('signalbox_as_active_asps', **{'as': 'near'}) == count
+
+        story.network.until(active, 10, f'{count} ASPs active')
 
 
 def one_of_two_dies(stage):
-    switch = story.network.Switch('br0')
-    near = conf.near(conf.PeerEntry('asp1', 11, ['10.77.0.11']), conf.PeerEntry('asp3', 13, ['10.77.0.13']))
-    far = conf.far(conf.PeerEntry('asp2', 12, ['10.77.0.12']))
-    hosts = {}
-    for entry in near.peers + far.peers:
-        hosts[entry.name] = story.network.Host(entry.name)
-        hosts[entry.name].plug(switch, entry.addresses[0] + '/24')
-    port = conf.Port('lab', 'sbtap0', ['10.77.0.3/24'])
-    stage.start_gateway(conf.write([port], [near, far]), [(switch, 'sbtap0')])
-
-    count = RATE * SECONDS
-    start = f'{stage.directory}/start'
-    record = {entry.name: f'{stage.directory}/{entry.name}.rec' for entry in near.peers}
-    sharing = {entry.name: stage.peer(hosts[entry.name], **conf.options(
-        near, entry, remote='10.77.0.3', share=True, timeout=60, record=record[entry.name], progress=True))
-        for entry in near.peers}
-    sender = stage.peer(hosts['asp2'], **conf.options(far, far.peers[0], remote='10.77.0.3', send=count, rate=RATE,
-                                                      timeout=60, start_file=start))
-    active = lambda: story.lab_gateway.scrape().total('signalbox_as_active_asps', **{'as': 'near'}) == 2
-    story.network.until(active, 10, 'two ASPs active')
+    scene = Scene(stage)
+    files = {name: f'{stage.directory}/{name}.rec' for name in ('died', 'stayed', 'returned')}
+    dies, stays = scene.sharing(0, files['died']), scene.sharing(1, files['stayed'])
+    sender = scene.sender(f'{stage.directory}/start')
+    scene.until_active(2)
     stage.file('start', '')
     time.sleep(KILL_AFTER_S)
-    before = {name: set(by_sls(path)) for name, path in record.items()}
-    check_before(before['asp1'], before['asp3'])
-    sharing['asp1'].kill()
+    moved, unmoved = set(by_sls(files['died'])), set(by_sls(files['stayed']))
+    check_shares(moved, unmoved)
+    dies.kill()
+    time.sleep(RETURN_AFTER_S)
+    story.equal(set(by_sls(files['stayed'])), SLS, 'SLS on the survivor')
+    returns = scene.sharing(0, files['returned'])
 
     sent = sender.result(60)
     story.require(sent['ok'], f'sender: {sent}')
-    done = lambda: all(by_sls(record['asp3']).get(sls, [-1])[-1] == count // len(SLS) - 1 for sls in SLS)
-    story.network.until(done, 15, 'the survivor has the last message of each SLS')
-    sharing['asp3'].stop()
-    survivor = sharing['asp3'].result(20)
-    story.require(survivor['ok'], f'survivor: {survivor}')
-    check_takeover(by_sls(record['asp1']), by_sls(record['asp3']), before['asp1'], count // len(SLS))
+    time.sleep(1)
+    for asp in (returns, stays):
+        asp.stop()
+        result = asp.result(20)
+        story.require(result['ok'], f'{asp.name}: {result}')
+    parts = [by_sls(files[name]) for name in ('died', 'stayed', 'returned')]
+    for sls in unmoved:
+        check_unmoved(sls, *parts)
+    costs = [check_moved(sls, *parts) for sls in sorted(moved)]
+    lost, twice = sum(cost[0] for cost in costs), sum(cost[1] for cost in costs)
+    print(f'{len(moved)} of {len(SLS)} SLS moved and returned; {lost} lost in the dead process,')
+    print(f'{twice} received twice')
+    story.require(lost <= LOST_MAX and twice <= TWICE_MAX, 'more lost or doubled than may be')
 
 
 story.tell(one_of_two_dies, (story.DAEMON, story.ASP))

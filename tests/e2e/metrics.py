@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The HTTP port: metrics that promtool accepts, every drop reason from the start, and silent clients cost nobody."""
+"""The HTTP port: metrics that promtool accepts, every drop reason from the start, and silent
+clients cost nobody."""
 import re
 import socket
 import subprocess
@@ -26,7 +27,10 @@ def silent_clients():
 
 def an_operator_looks(stage):
     switch = story.network.Switch('br0')
-    entries = [conf.near(conf.PeerEntry('asp1', 11, ['10.77.0.11'])), conf.far(conf.PeerEntry('asp2', 12, ['10.77.0.12']))]
+    entries = [
+        conf.near(conf.PeerEntry('asp1', 11, ['10.77.0.11'])),
+        conf.far(conf.PeerEntry('asp2', 12, ['10.77.0.12'])),
+    ]
     port = conf.Port('lab', 'sbtap0', ['10.77.0.3/24'])
     stage.start_gateway(conf.write([port], entries), [(switch, 'sbtap0')])
     for path in ('/-/healthy', '/-/ready'):
@@ -42,7 +46,9 @@ def an_operator_looks(stage):
     for client in clients:
         client.close()
 
-    lint = subprocess.run(['promtool', 'check', 'metrics'], input=text, capture_output=True, text=True, check=False)
+    lint = subprocess.run(
+        ['promtool', 'check', 'metrics'], input=text, capture_output=True, text=True, check=False
+    )
     story.equal((lint.returncode, lint.stderr.strip()), (0, ''), 'promtool check metrics')
     have = set()
     for name, labels, _ in story.lab_gateway.Samples(text).samples:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The test peer against the least gateway on its own stack: what judges the daemon is judged first."""
+"""The test peer against the least gateway on its own stack: what judges the daemon is
+judged first."""
 import time
 
 import story
@@ -12,15 +13,36 @@ TIMEOUT_S = 40
 
 
 def exchange(stage, hosts, count, fault=None):
-    """Results of two peers that send `count` messages to each other. Only the first sends where there is a fault."""
+    """Results of two peers that send `count` messages to each other.
+
+    Only the first sends where there is a fault.
+    """
     gateway = stage.peer(hosts['gateway'], mode='sg', local='10.77.0.3', timeout=60, fault=fault)
     back = 0 if fault else count
     # With a fault the receiver would wait for what never comes: it ends when it is told to.
     common = {'remote': '10.77.0.3', 'timeout': TIMEOUT_S}
-    first = stage.peer(hosts['asp1'], local='10.77.0.11', asp_id=11, rc=1, opc='2-2-2', dpc='3-3-3', send=count,
-                       expect=back, **common)
-    second = stage.peer(hosts['asp2'], local='10.77.0.12', asp_id=12, rc=2, opc='3-3-3', dpc='2-2-2', send=back,
-                        expect=back, **common)
+    first = stage.peer(
+        hosts['asp1'],
+        local='10.77.0.11',
+        asp_id=11,
+        rc=1,
+        opc='2-2-2',
+        dpc='3-3-3',
+        send=count,
+        expect=back,
+        **common,
+    )
+    second = stage.peer(
+        hosts['asp2'],
+        local='10.77.0.12',
+        asp_id=12,
+        rc=2,
+        opc='3-3-3',
+        dpc='2-2-2',
+        send=back,
+        expect=back,
+        **common,
+    )
     results = [(first.result(TIMEOUT_S + 10), first.process.returncode)]
     if fault:
         time.sleep(0.5)

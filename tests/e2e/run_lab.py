@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/run shows live traffic, answers on its metrics URL, and leaves nothing behind: by itself, at Ctrl-C, and
-when it is killed."""
+"""scripts/run shows live traffic, answers on its metrics URL, and leaves nothing behind: by itself,
+at Ctrl-C, and when it is killed."""
 import os
 import pathlib
 import re
@@ -30,9 +30,15 @@ def traces():
             continue  # gone meanwhile, or a thread of the kernel
         if program.startswith(BUILD):
             programs.add((process.name, program))
-    files = {str(path) for place in ('/run', '/tmp', '/var/run/netns', story.ROOT / 'scripts')
-             for path in pathlib.Path(place).glob('*') if 'signalbox' in path.name or path.name in ('dpdk', '__pycache__')}
-    links = {line.split(':')[1] for line in story.network.run('ip', '-o', 'link').stdout.splitlines()}
+    files = {
+        str(path)
+        for place in ('/run', '/tmp', '/var/run/netns', story.ROOT / 'scripts')
+        for path in pathlib.Path(place).glob('*')
+        if 'signalbox' in path.name or path.name in ('dpdk', '__pycache__')
+    }
+    links = {
+        line.split(':')[1] for line in story.network.run('ip', '-o', 'link').stdout.splitlines()
+    }
     return {'processes': programs, 'files': files, 'links': links}, spaces
 
 
@@ -40,16 +46,25 @@ def nothing_left(before, spaces):
     def same():
         now, now_spaces = traces()
         return now == before and now_spaces <= spaces
+
     try:
         story.network.until(same, 10, 'nothing left behind')
     except story.network.LabError as error:
         now, now_spaces = traces()
-        raise AssertionError(f'{error}: {now} against {before}, namespaces {now_spaces - spaces}') from None
+        raise AssertionError(
+            f'{error}: {now} against {before}, namespaces {now_spaces - spaces}'
+        ) from None
 
 
 def started(*options):
-    return subprocess.Popen([RUN, '--no-build', *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, text=True, env={**os.environ, 'SIGNALBOX_BUILD': BUILD})
+    return subprocess.Popen(
+        [RUN, '--no-build', *options],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, 'SIGNALBOX_BUILD': BUILD},
+    )
 
 
 def routed(line):
@@ -75,7 +90,9 @@ def ends_by_itself():
     output, _ = process.communicate(timeout=60)
     print(output)
     story.equal(process.returncode, 0, f'exit code:\n{output}')
-    story.require(any(routed(line) >= ROUTED_MIN for line in output.splitlines()), 'no live traffic seen')
+    story.require(
+        any(routed(line) >= ROUTED_MIN for line in output.splitlines()), 'no live traffic seen'
+    )
     story.require('lost 0, duplicated 0, reordered 0, corrupt 0' in output, 'no final account')
     nothing_left(*before)
 

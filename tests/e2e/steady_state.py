@@ -12,7 +12,18 @@ import story
 
 RATE = 5000
 WATCH_S = 2
-DRIVER = {'sendto', 'sendmsg', 'recvfrom', 'recvmsg', 'poll', 'ppoll', 'read', 'readv', 'write', 'writev'}
+DRIVER = {
+    'sendto',
+    'sendmsg',
+    'recvfrom',
+    'recvmsg',
+    'poll',
+    'ppoll',
+    'read',
+    'readv',
+    'write',
+    'writev',
+}
 SLEEP = {'nanosleep', 'clock_nanosleep', 'restart_syscall'}
 
 
@@ -40,22 +51,38 @@ def system_calls(tid, path):
 
 def a_worker_is_watched(stage):
     switch = story.network.Switch('br0')
-    servers = [conf.near(conf.PeerEntry('asp1', 11, ['10.77.0.11'])), conf.far(conf.PeerEntry('asp2', 12, ['10.77.0.12']))]
+    servers = [
+        conf.near(conf.PeerEntry('asp1', 11, ['10.77.0.11'])),
+        conf.far(conf.PeerEntry('asp2', 12, ['10.77.0.12'])),
+    ]
     port = conf.Port('lab', 'sbtap0', ['10.77.0.3/24'])
     daemon = stage.start_gateway(conf.write([port], servers), [(switch, 'sbtap0')])
     peers = []
     for server in servers:
         host = story.network.Host(server.peers[0].name)
         host.plug(switch, server.peers[0].addresses[0] + '/24')
-        peers.append(stage.peer(host, **conf.options(server, server.peers[0], remote='10.77.0.3', send='unlimited',
-                                                     rate=RATE, timeout=60)))
+        peers.append(
+            stage.peer(
+                host,
+                **conf.options(
+                    server,
+                    server.peers[0],
+                    remote='10.77.0.3',
+                    send='unlimited',
+                    rate=RATE,
+                    timeout=60,
+                ),
+            )
+        )
     routed = lambda: story.lab_gateway.scrape().total('signalbox_routed_messages_total')
     story.network.until(lambda: routed() > RATE, 15, 'traffic flows')
     before = routed()
     for tid in workers(daemon.process):
         calls = system_calls(tid, f'{stage.directory}/strace.{tid}')
         print(f'worker {tid} in {WATCH_S} s: {calls}')
-        story.equal(set(calls) - DRIVER - SLEEP, set(), 'system calls of a worker beside its driver')
+        story.equal(
+            set(calls) - DRIVER - SLEEP, set(), 'system calls of a worker beside its driver'
+        )
         story.require(calls, 'strace saw nothing')
     story.require(routed() > before + RATE // 2, 'no traffic went on while the worker was watched')
     for asp in peers:

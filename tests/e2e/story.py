@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every end-to-end test starts with. A test is a script that runs alone:
 
-    SIGNALBOXD=build/daemon/signalboxd USRSCTP_ASP=build/tests/interop/usrsctp_asp tests/e2e/traffic.py
+    SIGNALBOXD=build/daemon/signalboxd USRSCTP_ASP=build/tests/interop/usrsctp_asp \\
+        tests/e2e/traffic.py
 
 Exit code 0: as it should be; 1: not; 77: cannot run here, with one line of reason.
 """
@@ -92,7 +93,9 @@ class Stage:
 
     def show_logs(self):
         if self.gateway is not None:
-            state = 'runs' if self.gateway.alive() else f'ended with {self.gateway.process.returncode}'
+            state = (
+                'runs' if self.gateway.alive() else f'ended with {self.gateway.process.returncode}'
+            )
             print(f'--- the daemon {state}\n{self.gateway.log()}')
             if self.gateway.alive():
                 self.show_drops()

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Two application servers exchange COUNT messages each way through the daemon: none lost, duplicated or reordered.
+"""Two application servers exchange COUNT messages each way through the daemon: none lost,
+duplicated or reordered.
 
 Usage: traffic.py [tap|af_packet] [4|6]
 """
@@ -28,20 +29,38 @@ def drops(samples):
 def traffic_both_ways(stage):
     switch = story.network.Switch('br0')
     length = NETWORKS[FAMILY][1]
-    servers = [conf.near(conf.PeerEntry('asp1', 11, [address(11)])), conf.far(conf.PeerEntry('asp2', 12, [address(12)]))]
+    servers = [
+        conf.near(conf.PeerEntry('asp1', 11, [address(11)])),
+        conf.far(conf.PeerEntry('asp2', 12, [address(12)])),
+    ]
     hosts = [story.network.Host(server.peers[0].name) for server in servers]
     for host, server in zip(hosts, servers):
         host.plug(switch, server.peers[0].addresses[0] + length)
-    port = conf.Port('lab', 'sbtap0' if DRIVER == conf.TAP else 'vd0', [address(3) + length], DRIVER)
+    port = conf.Port(
+        'lab', 'sbtap0' if DRIVER == conf.TAP else 'vd0', [address(3) + length], DRIVER
+    )
     if DRIVER == conf.AF_PACKET:
         switch.veth('vb0', port.device)
-    stage.start_gateway(conf.write([port], servers), [(switch, port.device)] if DRIVER == conf.TAP else [])
+    stage.start_gateway(
+        conf.write([port], servers), [(switch, port.device)] if DRIVER == conf.TAP else []
+    )
 
     recorded = capture.Capture('asp1-0', f'{stage.directory}/traffic.pcapng', CAPTURED)
     limit_s = 60 + story.COUNT / 1000
-    peers = [stage.peer(host, **conf.options(server, server.peers[0], remote=address(3), send=story.COUNT,
-                                             expect=story.COUNT, timeout=limit_s))
-             for host, server in zip(hosts, servers)]
+    peers = [
+        stage.peer(
+            host,
+            **conf.options(
+                server,
+                server.peers[0],
+                remote=address(3),
+                send=story.COUNT,
+                expect=story.COUNT,
+                timeout=limit_s,
+            ),
+        )
+        for host, server in zip(hosts, servers)
+    ]
     results = [asp.result(limit_s + 10) for asp in peers]
     recorded.stop()
     for asp, result in zip(peers, results):

@@ -14,9 +14,9 @@ using std::chrono::duration;
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
-constexpr double kAnswerS = 5;     // for the answer to a management message
-constexpr double kAuditS = 0.1;    // between two DAUD
-constexpr double kConnectS = 60;   // the stack gives up before
+constexpr double kAnswerS = 5;    // for the answer to a management message
+constexpr double kAuditS = 0.1;   // between two DAUD
+constexpr double kConnectS = 60;  // the stack gives up before
 constexpr double kProgressS = 0.5;
 
 template <class D>
@@ -32,7 +32,8 @@ ApplicationServer::ApplicationServer(const Options& options, const volatile std:
       deadline_(started_ + duration_cast<Clock::duration>(duration<double>(options.timeout_s))),
       next_sequence_(options.sls_count, 0) {
     if (!options_.record.empty()) record_ = std::fopen(options_.record.c_str(), "wb");
-    if (record_ != nullptr) std::setvbuf(record_, nullptr, _IONBF, 0);  // complete even after SIGKILL
+    if (record_ != nullptr)
+        std::setvbuf(record_, nullptr, _IONBF, 0);  // complete even after SIGKILL
 }
 
 ApplicationServer::~ApplicationServer() {
@@ -54,7 +55,8 @@ bool ApplicationServer::wait(double for_s, Condition condition) {
 bool ApplicationServer::associate() {
     while (!out_of_time()) {
         socket_.reset();  // closed before the next one binds the same port
-        socket_ = std::make_unique<SctpSocket>(options_.local, options_.local_port, options_.streams);
+        socket_ =
+            std::make_unique<SctpSocket>(options_.local, options_.local_port, options_.streams);
         seen_ = Seen{};
         if (socket_->connect(options_.remote, options_.port)) {
             receiver_ = std::thread([this] { receive_all(); });
@@ -75,7 +77,8 @@ m3ua::Message ApplicationServer::about_traffic(Kind kind, bool with_mode) const 
     if (with_mode && options_.traffic_mode)
         message.parameters.push_back(m3ua::parameter(Tag::traffic_mode, *options_.traffic_mode));
     if (options_.routing_context)
-        message.parameters.push_back(m3ua::parameter(Tag::routing_context, *options_.routing_context));
+        message.parameters.push_back(
+            m3ua::parameter(Tag::routing_context, *options_.routing_context));
     return message;
 }
 
@@ -91,10 +94,12 @@ bool ApplicationServer::bring_up() {
     if (streams_ < 2) return false;  // DATA may not go on stream 0
     failed_at_ = "ASPUP";
     m3ua::Message up{Kind::aspup, {}};
-    if (options_.asp_id) up.parameters.push_back(m3ua::parameter(Tag::asp_identifier, *options_.asp_id));
+    if (options_.asp_id)
+        up.parameters.push_back(m3ua::parameter(Tag::asp_identifier, *options_.asp_id));
     if (!send_control(up) || !wait(kAnswerS, [this] { return seen_.aspup_ack; })) return false;
     failed_at_ = "ASPAC";
-    if (!send_control(about_traffic(Kind::aspac, true)) || !wait(kAnswerS, [this] { return seen_.aspac_ack; }))
+    if (!send_control(about_traffic(Kind::aspac, true)) ||
+        !wait(kAnswerS, [this] { return seen_.aspac_ack; }))
         return false;
     failed_at_ = "NTFY AS-ACTIVE";
     if (!wait(kAnswerS, [this] { return seen_.as_active; })) return false;
@@ -126,12 +131,12 @@ bool ApplicationServer::send_one(std::uint64_t index) {
     if (stamp.sequence >= kSequenceMax) return false;
     ++next_sequence_[sls];
     const m3ua::Bytes user_data = stamped(stamp, options_.payload_bytes);
-    const m3ua::Bytes bytes = m3ua::encode_data(
-        options_.routing_context, {.opc = options_.opc,
-                                   .dpc = options_.dpc,
-                                   .network_indicator = options_.network_indicator,
-                                   .sls = static_cast<std::uint8_t>(sls),
-                                   .user_data = user_data});
+    const m3ua::Bytes bytes = m3ua::encode_data(options_.routing_context,
+                                                {.opc = options_.opc,
+                                                 .dpc = options_.dpc,
+                                                 .network_indicator = options_.network_indicator,
+                                                 .sls = static_cast<std::uint8_t>(sls),
+                                                 .user_data = user_data});
     return socket_->send(bytes, static_cast<std::uint16_t>(1 + sls % (streams_ - 1U)));
 }
 
@@ -139,12 +144,14 @@ void ApplicationServer::send_traffic() {
     first_sent_ = Clock::now();
     for (std::uint64_t i = 0; i < options_.send && !out_of_time(); ++i) {
         if (options_.rate != 0) {
-            const auto due = first_sent_ + duration_cast<Clock::duration>(
-                                               duration<double>(static_cast<double>(i) / static_cast<double>(options_.rate)));
+            const auto due =
+                first_sent_ + duration_cast<Clock::duration>(duration<double>(
+                                  static_cast<double>(i) / static_cast<double>(options_.rate)));
             while (Clock::now() < due && !out_of_time()) {
                 show_progress(false);
                 const auto left = due - Clock::now();
-                if (left.count() > 0) std::this_thread::sleep_for(std::min<Clock::duration>(left, milliseconds(50)));
+                if (left.count() > 0)
+                    std::this_thread::sleep_for(std::min<Clock::duration>(left, milliseconds(50)));
             }
             if (out_of_time()) return;
         }
@@ -172,7 +179,8 @@ void ApplicationServer::wait_for_the_rest() {
         if (complete() && !serves && waiting.value_or(0) == 0) break;
         usleep(2000);
     }
-    const auto until = Clock::now() + duration_cast<Clock::duration>(duration<double>(options_.linger_s));
+    const auto until =
+        Clock::now() + duration_cast<Clock::duration>(duration<double>(options_.linger_s));
     while (Clock::now() < until && !out_of_time()) usleep(10000);  // what comes now comes too often
 }
 
@@ -184,7 +192,8 @@ void ApplicationServer::leave() {
     }
     if (seen_.aspac_ack && send_control(about_traffic(Kind::aspia, false)))
         wait(kAnswerS, [this] { return seen_.aspia_ack; });
-    if (seen_.aspup_ack && send_control({Kind::aspdn, {}})) wait(kAnswerS, [this] { return seen_.aspdn_ack; });
+    if (seen_.aspup_ack && send_control({Kind::aspdn, {}}))
+        wait(kAnswerS, [this] { return seen_.aspdn_ack; });
     socket_->shutdown();
     wait(kAnswerS, [this] { return seen_.ended; });
 }
@@ -204,31 +213,36 @@ void ApplicationServer::show_progress(bool now) {
     if (!options_.progress || (!now && seconds(Clock::now() - last_progress_) < kProgressS)) return;
     last_progress_ = Clock::now();
     const std::lock_guard lock(mutex_);
-    std::printf("{\"progress\": %.3f, \"sent\": %" PRIu64 ", \"received\": %" PRIu64 ", \"lost\": %" PRIu64
-                ", \"duplicated\": %" PRIu64 ", \"reordered\": %" PRIu64 ", \"flows\": %s}\n",
-                seconds(last_progress_ - started_), sent_.load(), ledger_.distinct(), ledger_.gaps(),
-                ledger_.duplicated(), ledger_.reordered(), ledger_.flows_json().c_str());
+    std::printf(
+        "{\"progress\": %.3f, \"sent\": %" PRIu64 ", \"received\": %" PRIu64 ", \"lost\": %" PRIu64
+        ", \"duplicated\": %" PRIu64 ", \"reordered\": %" PRIu64 ", \"flows\": %s}\n",
+        seconds(last_progress_ - started_), sent_.load(), ledger_.distinct(), ledger_.gaps(),
+        ledger_.duplicated(), ledger_.reordered(), ledger_.flows_json().c_str());
     std::fflush(stdout);
 }
 
 int ApplicationServer::report() {
     const std::lock_guard lock(mutex_);
-    const std::uint64_t short_by = options_.expect > ledger_.distinct() ? options_.expect - ledger_.distinct() : 0;
+    const std::uint64_t short_by =
+        options_.expect > ledger_.distinct() ? options_.expect - ledger_.distinct() : 0;
     const std::uint64_t lost = options_.share ? 0 : std::max(short_by, ledger_.gaps());
     const bool all_sent = options_.send == kUnlimited || sent_ == options_.send;
     const bool ok = failed_at_.empty() && !lost_ && all_sent && lost == 0 && short_by == 0 &&
-                    ledger_.duplicated() == 0 && ledger_.reordered() == 0 && ledger_.corrupted() == 0 &&
-                    ledger_.mislabels() == 0 && on_stream_zero_ == 0;
-    const double took_s = first_sent_ == Clock::time_point{} ? 0 : seconds(Clock::now() - first_sent_);
-    std::printf("{\"ok\": %s, \"sent\": %" PRIu64 ", \"received\": %" PRIu64 ", \"lost\": %" PRIu64
-                ", \"duplicated\": %" PRIu64 ", \"reordered\": %" PRIu64 ", \"corrupt\": %" PRIu64
-                ", \"mislabelled\": %" PRIu64 ", \"stream_zero\": %" PRIu64 ", \"errors\": %" PRIu64
-                ", \"last_error\": %" PRIu64 ", \"paths_lost\": %" PRIu64 ", \"paths_restored\": %" PRIu64
-                ", \"association_lost\": %s, \"streams\": %u, \"failed_at\": \"%s\", \"seconds\": %.3f, \"flows\": %s}\n",
-                ok ? "true" : "false", sent_.load(), ledger_.distinct(), lost, ledger_.duplicated(),
-                ledger_.reordered(), ledger_.corrupted(), ledger_.mislabels(), on_stream_zero_, errors_, last_error_,
-                paths_lost_, paths_restored_, lost_ ? "true" : "false", static_cast<unsigned>(streams_),
-                failed_at_.c_str(), took_s, ledger_.flows_json().c_str());
+                    ledger_.duplicated() == 0 && ledger_.reordered() == 0 &&
+                    ledger_.corrupted() == 0 && ledger_.mislabels() == 0 && on_stream_zero_ == 0;
+    const double took_s =
+        first_sent_ == Clock::time_point{} ? 0 : seconds(Clock::now() - first_sent_);
+    std::printf(
+        "{\"ok\": %s, \"sent\": %" PRIu64 ", \"received\": %" PRIu64 ", \"lost\": %" PRIu64
+        ", \"duplicated\": %" PRIu64 ", \"reordered\": %" PRIu64 ", \"corrupt\": %" PRIu64
+        ", \"mislabelled\": %" PRIu64 ", \"stream_zero\": %" PRIu64 ", \"errors\": %" PRIu64
+        ", \"last_error\": %" PRIu64 ", \"paths_lost\": %" PRIu64 ", \"paths_restored\": %" PRIu64
+        ", \"association_lost\": %s, \"streams\": %u, \"failed_at\": \"%s\", \"seconds\": %.3f, "
+        "\"flows\": %s}\n",
+        ok ? "true" : "false", sent_.load(), ledger_.distinct(), lost, ledger_.duplicated(),
+        ledger_.reordered(), ledger_.corrupted(), ledger_.mislabels(), on_stream_zero_, errors_,
+        last_error_, paths_lost_, paths_restored_, lost_ ? "true" : "false",
+        static_cast<unsigned>(streams_), failed_at_.c_str(), took_s, ledger_.flows_json().c_str());
     std::fflush(stdout);
     return ok ? 0 : 1;
 }

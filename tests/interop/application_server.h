@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An application server process: comes up in M3UA, sends stamped traffic through the gateway, judges what it gets.
+// An application server process: comes up in M3UA, sends stamped traffic through the gateway,
+// judges what it gets.
 //
 //   connect -> ASPUP -> ASPUP ACK -> ASPAC -> ASPAC ACK, NTFY AS-ACTIVE -> DAUD .. DAVA -> traffic
 //           -> ASPIA -> ASPIA ACK -> ASPDN -> ASPDN ACK -> SHUTDOWN
@@ -22,7 +23,8 @@ class ApplicationServer {
  public:
     ApplicationServer(const Options& options, const volatile std::atomic<bool>& stop);
     ~ApplicationServer();
-    /// The exit code: 0 only when everything sent was taken and everything expected came, once, in order, intact.
+    /// The exit code: 0 only when everything sent was taken and everything expected came, once, in
+    /// order, intact.
     int run();
 
  private:

@@ -12,18 +12,29 @@ void ApplicationServer::receive_all() {
         const Received received = socket_->receive();
         const std::lock_guard lock(mutex_);
         switch (received.what) {
-            case Received::What::message: on_message(received); break;
-            case Received::What::up: seen_.up = true; break;
-            case Received::What::path_down: ++paths_lost_; break;
-            case Received::What::path_up: ++paths_restored_; break;
+            case Received::What::message:
+                on_message(received);
+                break;
+            case Received::What::up:
+                seen_.up = true;
+                break;
+            case Received::What::path_down:
+                ++paths_lost_;
+                break;
+            case Received::What::path_up:
+                ++paths_restored_;
+                break;
             case Received::What::lost:
-            case Received::What::closing: lost_ = lost_ || (!leaving_ && seen_.up); break;
+            case Received::What::closing:
+                lost_ = lost_ || (!leaving_ && seen_.up);
+                break;
             case Received::What::ended:
                 lost_ = lost_ || (!leaving_ && seen_.up);
                 seen_.ended = true;
                 open = false;
                 break;
-            case Received::What::other: break;
+            case Received::What::other:
+                break;
         }
         changed_.notify_all();
     }
@@ -36,24 +47,36 @@ void ApplicationServer::on_message(const Received& received) {
         return;
     }
     switch (message->kind) {
-        case Kind::data: on_data(*message, received.stream); break;
-        case Kind::aspup_ack: seen_.aspup_ack = true; break;
-        case Kind::aspac_ack: seen_.aspac_ack = true; break;
-        case Kind::aspia_ack: seen_.aspia_ack = true; break;
-        case Kind::aspdn_ack: seen_.aspdn_ack = true; break;
-        case Kind::ntfy: on_notify(*message); break;
+        case Kind::data:
+            on_data(*message, received.stream);
+            break;
+        case Kind::aspup_ack:
+            seen_.aspup_ack = true;
+            break;
+        case Kind::aspac_ack:
+            seen_.aspac_ack = true;
+            break;
+        case Kind::aspia_ack:
+            seen_.aspia_ack = true;
+            break;
+        case Kind::aspdn_ack:
+            seen_.aspdn_ack = true;
+            break;
+        case Kind::ntfy:
+            on_notify(*message);
+            break;
         case Kind::dava:
             if (message->number(Tag::affected_point_code) == options_.dpc) seen_.dava = true;
             break;
-        case Kind::beat: {  // answered at once and unchanged (RFC 4666 3.5.6)
+        case Kind::beat:  // answered at once and unchanged (RFC 4666 3.5.6)
             send_control({Kind::beat_ack, message->parameters});
             break;
-        }
         case Kind::err:
             ++errors_;
             last_error_ = message->number(Tag::error_code).value_or(0);
             break;
-        default: break;
+        default:
+            break;
     }
 }
 
@@ -70,7 +93,8 @@ void ApplicationServer::on_data(const m3ua::Message& message, std::uint16_t stre
         ledger_.corrupt();
         return;
     }
-    const bool labels_right = data->sls == stamp->sls && data->dpc == options_.opc && data->opc == options_.dpc &&
+    const bool labels_right = data->sls == stamp->sls && data->dpc == options_.opc &&
+                              data->opc == options_.dpc &&
                               data->network_indicator == options_.network_indicator &&
                               message.number(Tag::routing_context) == options_.routing_context;
     if (!labels_right) ledger_.mislabelled();

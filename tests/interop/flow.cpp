@@ -30,7 +30,8 @@ m3ua::Bytes stamped(const Stamp& stamp, std::size_t size_bytes) {
     m3ua::put32(out, static_cast<std::uint32_t>(stamp.sequence >> 32));
     m3ua::put32(out, static_cast<std::uint32_t>(stamp.sequence));
     m3ua::put32(out, 0);
-    while (out.size() < size_bytes) out.push_back(static_cast<std::uint8_t>(stamp.sequence + out.size()));
+    while (out.size() < size_bytes)
+        out.push_back(static_cast<std::uint8_t>(stamp.sequence + out.size()));
     m3ua::Bytes sum;
     m3ua::put32(sum, checksum(out));
     std::copy(sum.begin(), sum.end(), out.begin() + kChecksumAt);

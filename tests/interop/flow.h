@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the test peers put into each DATA message and how the receiver judges what comes out of the gateway.
+// What the test peers put into each DATA message and how the receiver judges what comes out of the
+// gateway.
 //
 //   user data: magic(4) sender(4) sls(4) sequence(8) checksum(4) fill...       all big-endian
 //
-// The sequence counts per sender and SLS, so that loss, duplication and reordering show for each flow by itself.
+// The sequence counts per sender and SLS, so that loss, duplication and reordering show for each
+// flow by itself.
 #pragma once
 #include <cstdint>
 #include <cstdio>
@@ -24,7 +26,8 @@ struct Stamp {
 };
 
 inline constexpr std::size_t kStampBytes = 24;
-inline constexpr std::uint64_t kSequenceMax = 1U << 28;  // what is above comes from no sender of ours
+inline constexpr std::uint64_t kSequenceMax = 1U
+                                              << 28;  // what is above comes from no sender of ours
 
 /// `size_bytes` of user data, at least kStampBytes.
 m3ua::Bytes stamped(const Stamp& stamp, std::size_t size_bytes);

@@ -78,7 +78,8 @@ std::optional<Message> decode(View bytes) {
         const std::size_t size = get16(rest, 2);
         if (size < kParameterHeader || size > rest.size()) return std::nullopt;
         const View value = rest.subspan(kParameterHeader, size - kParameterHeader);
-        message.parameters.push_back({static_cast<Tag>(get16(rest, 0)), Bytes(value.begin(), value.end())});
+        message.parameters.push_back(
+            {static_cast<Tag>(get16(rest, 0)), Bytes(value.begin(), value.end())});
         const std::size_t padded = (size + 3) / 4 * 4;
         rest = rest.subspan(padded < rest.size() ? padded : rest.size());
     }
@@ -87,7 +88,8 @@ std::optional<Message> decode(View bytes) {
 
 Bytes encode_data(std::optional<std::uint32_t> routing_context, const ProtocolData& data) {
     Message message{Kind::data, {}};
-    if (routing_context) message.parameters.push_back(parameter(Tag::routing_context, *routing_context));
+    if (routing_context)
+        message.parameters.push_back(parameter(Tag::routing_context, *routing_context));
     Parameter payload{Tag::protocol_data, {}};
     put32(payload.value, data.opc);
     put32(payload.value, data.dpc);
@@ -117,7 +119,8 @@ std::optional<std::uint32_t> parse_point_code(const std::string& text) {
     int used = 0;
     const int all = static_cast<int>(text.size());
     if (std::sscanf(text.c_str(), "%u-%u-%u%n", &zone, &area, &point, &used) == 3 && used == all)
-        return zone < 8 && area < 256 && point < 8 ? std::optional{zone << 11 | area << 3 | point} : std::nullopt;
+        return zone < 8 && area < 256 && point < 8 ? std::optional{zone << 11 | area << 3 | point}
+                                                   : std::nullopt;
     if (std::sscanf(text.c_str(), "%u%n", &point, &used) == 1 && used == all) return point;
     return std::nullopt;
 }

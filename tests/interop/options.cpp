@@ -12,9 +12,12 @@ namespace interop {
 namespace {
 
 constexpr const char* kUsage =
-    "usrsctp_asp [--mode asp|sg [--fault drop|duplicate|swap|corrupt]] --local A[,B] --remote A[,B]\n"
-    "  [--port N] [--local-port N] [--streams N] [--asp-id N] [--rc N] [--traffic-mode N|none] [--opc PC] [--dpc PC] [--ni N]\n"
-    "  [--send COUNT|unlimited] [--rate PER_SECOND] [--payload BYTES] [--expect COUNT] [--sls-count N] [--share]\n"
+    "usrsctp_asp [--mode asp|sg [--fault drop|duplicate|swap|corrupt]] --local A[,B] --remote "
+    "A[,B]\n"
+    "  [--port N] [--local-port N] [--streams N] [--asp-id N] [--rc N] [--traffic-mode N|none] "
+    "[--opc PC] [--dpc PC] [--ni N]\n"
+    "  [--send COUNT|unlimited] [--rate PER_SECOND] [--payload BYTES] [--expect COUNT] "
+    "[--sls-count N] [--share]\n"
     "  [--record FILE] [--start-file FILE] [--no-audit] [--linger S] [--timeout S] [--progress]\n"
     "  [--rto-min MS] [--rto-max MS] [--path-retransmits N] [--heartbeat MS]\n";
 
@@ -63,8 +66,10 @@ std::map<std::string, Setter> values_of(Options& o) {
         {"--port", into(o.port)},
         {"--local-port", into(o.local_port)},
         {"--streams", into(o.streams)},
-        {"--asp-id", [&o](const std::string& v) { o.asp_id = static_cast<std::uint32_t>(number(v)); }},
-        {"--rc", [&o](const std::string& v) { o.routing_context = static_cast<std::uint32_t>(number(v)); }},
+        {"--asp-id",
+         [&o](const std::string& v) { o.asp_id = static_cast<std::uint32_t>(number(v)); }},
+        {"--rc",
+         [&o](const std::string& v) { o.routing_context = static_cast<std::uint32_t>(number(v)); }},
         {"--traffic-mode",
          [&o](const std::string& v) {
              o.traffic_mode.reset();
@@ -73,7 +78,8 @@ std::map<std::string, Setter> values_of(Options& o) {
         {"--opc", [&o](const std::string& v) { o.opc = point_code(v); }},
         {"--dpc", [&o](const std::string& v) { o.dpc = point_code(v); }},
         {"--ni", into(o.network_indicator)},
-        {"--send", [&o](const std::string& v) { o.send = v == "unlimited" ? kUnlimited : number(v); }},
+        {"--send",
+         [&o](const std::string& v) { o.send = v == "unlimited" ? kUnlimited : number(v); }},
         {"--rate", into(o.rate)},
         {"--payload", into(o.payload_bytes)},
         {"--expect", into(o.expect)},

@@ -13,8 +13,9 @@ namespace interop {
 inline constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
 struct Options {
-    bool gateway = false;  // --mode sg: a minimal gateway, to try the application server without the daemon
-    std::string fault;     // what that gateway does to one message: drop, duplicate, swap, corrupt
+    bool gateway =
+        false;  // --mode sg: a minimal gateway, to try the application server without the daemon
+    std::string fault;  // what that gateway does to one message: drop, duplicate, swap, corrupt
     std::vector<std::string> local;
     std::vector<std::string> remote;
     std::uint16_t port = m3ua::kPort;
@@ -31,11 +32,11 @@ struct Options {
     std::size_t payload_bytes = 100;
     std::uint64_t expect = 0;
     std::uint32_t sls_count = 16;
-    bool share = false;      // one of several that share the flows: what it has not seen is not lost
+    bool share = false;  // one of several that share the flows: what it has not seen is not lost
     std::string start_file;  // sending starts when it exists
     bool audit = true;       // sending starts when DAUD is answered by DAVA
-    std::string record;      // 16 octets per message received: sender(4) sls(4) sequence(8), big-endian
-    double linger_s = 0.2;   // time to stay after all is done
+    std::string record;  // 16 octets per message received: sender(4) sls(4) sequence(8), big-endian
+    double linger_s = 0.2;  // time to stay after all is done
     double timeout_s = 60;
     bool progress = false;
     StackSettings stack;

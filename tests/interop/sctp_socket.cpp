@@ -22,7 +22,8 @@ constexpr int kBuffer = 1 << 20;
     std::exit(2);
 }
 
-// sctp_bindx and sctp_connectx take the addresses packed one behind the other, each in the size of its own family.
+// sctp_bindx and sctp_connectx take the addresses packed one behind the other, each in the size of
+// its own family.
 m3ua::Bytes pack(const std::vector<std::string>& addresses, std::uint16_t port) {
     m3ua::Bytes packed;
     const auto append = [&packed](const auto& address) {
@@ -89,13 +90,15 @@ void start_stack(const StackSettings& settings) {
     usrsctp_sysctl_set_sctp_heartbeat_interval_default(settings.heartbeat_interval_ms);
 }
 
-SctpSocket::SctpSocket(const std::vector<std::string>& local, std::uint16_t local_port, std::uint16_t streams) {
+SctpSocket::SctpSocket(const std::vector<std::string>& local, std::uint16_t local_port,
+                       std::uint16_t streams) {
     const int family = family_of(local);
     socket_ = usrsctp_socket(family, SOCK_STREAM, IPPROTO_SCTP, nullptr, nullptr, 0, nullptr);
     if (socket_ == nullptr) die("usrsctp_asp: socket");
     const int on = 1;
     const int off = 0;
-    if (family == AF_INET6) usrsctp_setsockopt(socket_, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    if (family == AF_INET6)
+        usrsctp_setsockopt(socket_, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     usrsctp_setsockopt(socket_, SOL_SOCKET, SO_SNDBUF, &kBuffer, sizeof kBuffer);
     usrsctp_setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &kBuffer, sizeof kBuffer);
     option(SCTP_NODELAY, &on, sizeof on);
@@ -118,7 +121,9 @@ SctpSocket::SctpSocket(const std::vector<std::string>& local, std::uint16_t loca
         die("usrsctp_asp: bindx");
 }
 
-SctpSocket::~SctpSocket() { usrsctp_close(socket_); }
+SctpSocket::~SctpSocket() {
+    usrsctp_close(socket_);
+}
 
 void SctpSocket::option(int name, const void* value, std::size_t size) {
     if (usrsctp_setsockopt(socket_, IPPROTO_SCTP, name, value, static_cast<socklen_t>(size)) != 0)
@@ -129,14 +134,18 @@ bool SctpSocket::connect(const std::vector<std::string>& remote, std::uint16_t p
     m3ua::Bytes packed = pack(remote, port);
     const void* addresses = packed.data();
     sctp_assoc_t id = 0;
-    return usrsctp_connectx(socket_, static_cast<const sockaddr*>(addresses), static_cast<int>(remote.size()),
-                            &id) == 0 ||
+    return usrsctp_connectx(socket_, static_cast<const sockaddr*>(addresses),
+                            static_cast<int>(remote.size()), &id) == 0 ||
            errno == EINPROGRESS;
 }
 
-bool SctpSocket::listen() { return usrsctp_listen(socket_, 8) == 0; }
+bool SctpSocket::listen() {
+    return usrsctp_listen(socket_, 8) == 0;
+}
 
-struct socket* SctpSocket::accept() { return usrsctp_accept(socket_, nullptr, nullptr); }
+struct socket* SctpSocket::accept() {
+    return usrsctp_accept(socket_, nullptr, nullptr);
+}
 
 Received SctpSocket::receive() {
     Received got;
@@ -150,9 +159,11 @@ Received SctpSocket::receive() {
         socklen_t info_size = sizeof info;
         unsigned info_type = 0;
         int flags = 0;
-        const ssize_t n = usrsctp_recvv(socket_, buffer.data(), buffer.size(), static_cast<sockaddr*>(from_address),
-                                        &from_size, &info, &info_size, &info_type, &flags);
-        if (n < 0 && (errno == ENOTCONN || errno == EINTR || errno == EAGAIN) && got.bytes.empty()) {
+        const ssize_t n = usrsctp_recvv(socket_, buffer.data(), buffer.size(),
+                                        static_cast<sockaddr*>(from_address), &from_size, &info,
+                                        &info_size, &info_type, &flags);
+        if (n < 0 && (errno == ENOTCONN || errno == EINTR || errno == EAGAIN) &&
+            got.bytes.empty()) {
             usleep(1000);  // the handshake still goes on
             return {};
         }
@@ -176,8 +187,8 @@ bool SctpSocket::send(m3ua::View bytes, std::uint16_t stream) {
     sctp_sndinfo info{};
     info.snd_sid = stream;
     info.snd_ppid = htonl(m3ua::kPayloadProtocol);
-    while (usrsctp_sendv(socket_, bytes.data(), bytes.size(), nullptr, 0, &info, sizeof info, SCTP_SENDV_SNDINFO, 0) <
-           0) {
+    while (usrsctp_sendv(socket_, bytes.data(), bytes.size(), nullptr, 0, &info, sizeof info,
+                         SCTP_SENDV_SNDINFO, 0) < 0) {
         if (errno != EAGAIN && errno != EINTR) return false;
         usleep(1000);
     }
@@ -194,10 +205,13 @@ std::uint16_t SctpSocket::outgoing_streams() const {
 std::optional<std::uint32_t> SctpSocket::unacknowledged() const {
     sctp_status status{};
     socklen_t size = sizeof status;
-    if (usrsctp_getsockopt(socket_, IPPROTO_SCTP, SCTP_STATUS, &status, &size) != 0) return std::nullopt;
+    if (usrsctp_getsockopt(socket_, IPPROTO_SCTP, SCTP_STATUS, &status, &size) != 0)
+        return std::nullopt;
     return status.sstat_unackdata;
 }
 
-void SctpSocket::shutdown() { usrsctp_shutdown(socket_, SHUT_WR); }
+void SctpSocket::shutdown() {
+    usrsctp_shutdown(socket_, SHUT_WR);
+}
 
 }  // namespace interop

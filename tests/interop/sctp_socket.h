@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A one-to-one SCTP socket of libusrsctp over raw IP. One stack per network namespace: two raw-socket stacks in one
-// namespace would both answer every packet.
+// A one-to-one SCTP socket of libusrsctp over raw IP. One stack per network namespace: two
+// raw-socket stacks in one namespace would both answer every packet.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -31,8 +31,10 @@ struct Received {
 
 class SctpSocket {
  public:
-    /// Addresses are numeric, IPv4 or IPv6; the first is the primary one. Dies with a message where the stack refuses.
-    SctpSocket(const std::vector<std::string>& local, std::uint16_t local_port, std::uint16_t streams);
+    /// Addresses are numeric, IPv4 or IPv6; the first is the primary one. Dies with a message where
+    /// the stack refuses.
+    SctpSocket(const std::vector<std::string>& local, std::uint16_t local_port,
+               std::uint16_t streams);
     explicit SctpSocket(struct socket* accepted) : socket_(accepted) {}
     SctpSocket(const SctpSocket&) = delete;
     SctpSocket& operator=(const SctpSocket&) = delete;

@@ -43,7 +43,8 @@ void answer(Peer& peer, Kind kind, std::vector<m3ua::Parameter> parameters) {
     peer.association.send(m3ua::encode({kind, std::move(parameters)}), 0);
 }
 
-// The one message that suffers: late enough for traffic to flow, and its like follows on the same SLS.
+// The one message that suffers: late enough for traffic to flow, and its like follows on the same
+// SLS.
 constexpr unsigned kVictim = 1000;
 constexpr unsigned kSlsMax = 256;
 
@@ -51,7 +52,8 @@ void relay(Gateway& gateway, const Peer& from, const m3ua::Message& message) {
     const auto to = gateway.other_active(from);
     const auto data = m3ua::protocol_data(message);
     if (!to || !data) return;
-    const auto stream = static_cast<std::uint16_t>(1 + data->sls % (to->association.outgoing_streams() - 1U));
+    const auto stream =
+        static_cast<std::uint16_t>(1 + data->sls % (to->association.outgoing_streams() - 1U));
     m3ua::Bytes bytes = m3ua::encode_data(to->routing_context, *data);
     if (!gateway.fault.empty() && ++gateway.relayed == kVictim) {
         if (gateway.fault == "drop") return;
@@ -89,12 +91,17 @@ void on_message(Gateway& gateway, Peer& peer, const m3ua::Message& message) {
             answer(peer, Kind::aspia_ack, message.parameters);
             break;
         }
-        case Kind::aspdn: answer(peer, Kind::aspdn_ack, {}); break;
+        case Kind::aspdn:
+            answer(peer, Kind::aspdn_ack, {});
+            break;
         case Kind::daud:
             answer(peer, gateway.other_active(peer) ? Kind::dava : Kind::duna, message.parameters);
             break;
-        case Kind::data: relay(gateway, peer, message); break;
-        default: break;
+        case Kind::data:
+            relay(gateway, peer, message);
+            break;
+        default:
+            break;
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The least gateway that an application server can talk to, on the same foreign stack: it tries the test peer itself
-// before anything is judged with it. It knows one application server per association and routes by point code.
+// The least gateway that an application server can talk to, on the same foreign stack: it tries the
+// test peer itself before anything is judged with it. It knows one application server per
+// association and routes by point code.
 #pragma once
 #include <atomic>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A test peer on a foreign SCTP stack (libusrsctp over raw IP) with M3UA of its own. Its last line on standard output
-// is a JSON object; it exits 0 only when traffic was neither lost, duplicated, reordered nor changed.
+// A test peer on a foreign SCTP stack (libusrsctp over raw IP) with M3UA of its own. Its last line
+// on standard output is a JSON object; it exits 0 only when traffic was neither lost, duplicated,
+// reordered nor changed.
 #include <unistd.h>
 
 #include <atomic>
@@ -17,7 +18,9 @@ constexpr unsigned kGraceS = 30;  // past its own time-out it is stuck in the st
 
 std::atomic<bool> stop{false};
 
-void on_signal(int) { stop = true; }
+void on_signal(int) {
+    stop = true;
+}
 
 }  // namespace
 
@@ -32,5 +35,6 @@ int main(int argc, char** argv) {
     interop::ApplicationServer server(options, stop);
     const int code = server.run();
     std::fflush(nullptr);
-    _exit(code);  // the stack's own threads are not waited for: a lost association would hold them for long
+    _exit(code);  // the stack's own threads are not waited for: a lost association would hold them
+                  // for long
 }
