@@ -39,9 +39,15 @@ def _listed(words):
     return '[' + ', '.join(f'"{word}"' for word in words) + ']'
 
 
-def write(ports, servers):
-    """The YAML text of a gateway with these ports and application servers."""
-    lines = ['node: {name: e2e, id: 1}', 'ports:']
+def write(ports, servers, every_cpu=False):
+    """The YAML text of a gateway with these ports and application servers.
+
+    every_cpu: a worker on each CPU, the control thread's included.
+    """
+    lines = ['node: {name: e2e, id: 1}']
+    if every_cpu:
+        lines.append('workers: {cpus: auto, share_cpu: true}')
+    lines.append('ports:')
     for port in ports:
         lines += [
             f'  - name: {port.name}',

@@ -3,7 +3,7 @@
 """Two application servers exchange COUNT messages each way through the daemon: none lost,
 duplicated or reordered.
 
-Usage: traffic.py [tap|af_packet] [4|6]
+Usage: traffic.py [tap|af_packet] [4|6] [every-cpu]
 """
 import sys
 
@@ -13,6 +13,7 @@ import story
 
 DRIVER = sys.argv[1] if len(sys.argv) > 1 else conf.TAP
 FAMILY = sys.argv[2] if len(sys.argv) > 2 else '4'
+EVERY_CPU = 'every-cpu' in sys.argv
 CAPTURED = 4000
 NETWORKS = {'4': ('10.77.0.', '/24'), '6': ('fd77::', '/64')}
 
@@ -42,7 +43,8 @@ def traffic_both_ways(stage):
     if DRIVER == conf.AF_PACKET:
         switch.veth('vb0', port.device)
     stage.start_gateway(
-        conf.write([port], servers), [(switch, port.device)] if DRIVER == conf.TAP else []
+        conf.write([port], servers, EVERY_CPU),
+        [(switch, port.device)] if DRIVER == conf.TAP else [],
     )
 
     recorded = capture.Capture('asp1-0', f'{stage.directory}/traffic.pcapng', CAPTURED)
@@ -69,8 +71,13 @@ def traffic_both_ways(stage):
         story.require(result['ok'], f'{asp.name}: {result}')
         story.equal(asp.process.returncode, 0, f'exit code of {asp.name}')
         story.equal(result['errors'], 0, f'M3UA errors that {asp.name} was sent')
-    print('dropped by reason:', drops(story.lab_gateway.scrape()))
+    samples = story.lab_gateway.scrape()
+    print('dropped by reason:', drops(samples))
     capture.judge(recorded, address(3), min(1000, story.COUNT // 20))
+    if EVERY_CPU:
+        workers = samples.by_label('signalbox_routed_messages_total', 'worker')
+        print('routed by worker:', workers)
+        story.require(len(workers) > 1, f'one worker alone: {workers}')
     story.equal(stage.gateway.stop(), 0, 'exit code of the daemon after SIGTERM')
 
 
