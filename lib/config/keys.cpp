@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/keys.h"
+
+#include "sctp/association.h"
+
+namespace signalbox::config {
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+constexpr std::int64_t kSecond = 1000 * kMs;
+constexpr std::int64_t kKiB = 1 << 10;
+constexpr std::int64_t kMiB = 1 << 20;
+constexpr std::int64_t kGiB = 1 << 30;
+
+constexpr std::int64_t kMaxNodeId = 255;  // it travels in one byte of cookies
+constexpr std::int64_t kMaxCpus = 64;     // a tag's hint names at most 64 workers
+constexpr std::int64_t kMaxCpu = 1023;
+constexpr std::int64_t kMaxPorts = 16;
+constexpr std::int64_t kMaxPortAddresses = 16;
+constexpr std::int64_t kMaxRoutes = 64;  // per port, looked up one by one
+constexpr std::int64_t kMaxListeners = 256;
+constexpr std::int64_t kMaxProfiles = 1024;  // thousands of peers share a few
+constexpr std::int64_t kMaxInstances = 64;
+constexpr std::int64_t kMaxAliases = 256;
+constexpr std::int64_t kMaxPeers = 65536;  // templates expanded are checked apart
+constexpr std::int64_t kMaxServers = 16384;
+constexpr std::int64_t kMaxKeysOfServer = 1024;
+constexpr std::int64_t kMaxName = 64;
+constexpr std::int64_t kMaxSocketPath = 107;  // sun_path, with its end
+constexpr std::int64_t kMinMtu = 576;         // RFC 1122 3.3.3
+constexpr std::int64_t kMaxMtu = 9600;
+constexpr std::int64_t kMinReceiveWindow = 1500;  // RFC 9260 3.3.2
+constexpr std::int64_t kMaxUint32 = 0xffffffff;
+
+constexpr Key flag(std::string_view name, std::string_view fallback, std::string_view help) {
+    return {.name = name, .type = Type::flag, .fallback = fallback, .help = help};
+}
+constexpr Key ranged(Type type, std::string_view name, std::int64_t min, std::int64_t max,
+                     std::string_view fallback, std::string_view help) {
+    return {.name = name, .type = type, .fallback = fallback, .help = help, .min = min, .max = max};
+}
+constexpr Key integer(std::string_view name, std::int64_t min, std::int64_t max,
+                      std::string_view fallback, std::string_view help) {
+    return ranged(Type::integer, name, min, max, fallback, help);
+}
+constexpr Key duration(std::string_view name, std::int64_t min, std::int64_t max,
+                       std::string_view fallback, std::string_view help) {
+    return ranged(Type::duration, name, min, max, fallback, help);
+}
+constexpr Key size(std::string_view name, std::int64_t min, std::int64_t max,
+                   std::string_view fallback, std::string_view help) {
+    return ranged(Type::size, name, min, max, fallback, help);
+}
+constexpr Key word(std::string_view name, std::string_view words, std::string_view fallback,
+                   std::string_view help) {
+    return {.name = name, .type = Type::word, .fallback = fallback, .help = help, .words = words};
+}
+constexpr Key name(std::string_view name, std::string_view fallback, std::string_view help) {
+    return ranged(Type::name, name, 1, kMaxName, fallback, help);
+}
+constexpr Key text(std::string_view name, std::string_view fallback, std::string_view help) {
+    return ranged(Type::text, name, 1, kMaxSocketPath, fallback, help);
+}
+constexpr Key plain(Type type, std::string_view name, std::string_view help) {
+    return {.name = name, .type = type, .help = help};
+}
+constexpr Key later(std::string_view name, std::string_view help) {
+    return {.name = name, .type = Type::later, .help = help};
+}
+constexpr Key section(std::string_view name, std::span<const Key> keys, std::string_view help) {
+    return {.name = name, .type = Type::section, .fallback = "{}", .help = help, .keys = keys};
+}
+constexpr Key list(Key key, std::int64_t least, std::int64_t most) {
+    key.list = true;
+    key.least = least;
+    key.most = most;
+    return key;
+}
+constexpr Key required(Key key) {
+    key.required = true;
+    key.fallback = {};
+    return key;
+}
+constexpr Key or_word(Key key, std::string_view words, std::string_view fallback) {
+    key.words = words;
+    key.fallback = fallback;
+    return key;
+}
+
+constexpr Key kNode[] = {
+    required(name("name", "", "what this node is called in logs and metrics")),
+    integer("id", 0, kMaxNodeId, "0", "number of this node; it is part of tags and state cookies"),
+};
+constexpr Key kWorkers[] = {
+    or_word(list(integer("cpus", 0, kMaxCpu, "", "CPUs of the workers"), 1, kMaxCpus), "auto",
+            "auto"),
+    flag("share_cpu", "false", "true: control thread and a worker may share a CPU"),
+    word("idle", "adaptive|poll", "adaptive", "adaptive: a worker sleeps when nothing comes"),
+};
+constexpr Key kMemory[] = {
+    word("hugepages", "auto|required|off", "auto", "hugepages for associations and buffers"),
+    size("limit", 16 * kMiB, 1024 * kGiB, "512MiB", "memory for associations and their queues"),
+};
+
+constexpr Key kPortRoutes[] = {
+    required(plain(Type::prefix, "prefix", "where to, as 0.0.0.0/0")),
+    required(plain(Type::address, "via", "gateway, on a network of the port")),
+};
+constexpr Key kPorts[] = {
+    required(name("name", "", "what the port is called")),
+    required(
+        word("driver", "tap|af_packet|!af_xdp|memif|pci|ring", "", "how packets come in and out")),
+    text("device", "", "interface (tap: the one to make), socket path or PCI address"),
+    or_word(plain(Type::mac, "mac", "hardware address, as 02:00:00:00:00:01"), "auto", "auto"),
+    integer("mtu", kMinMtu, kMaxMtu, "1500", "largest IP packet in bytes"),
+    integer("vlan", 1, 4094, "", "802.1Q tag"),
+    required(list(plain(Type::prefix, "addresses", "own addresses with prefix length"), 1,
+                  kMaxPortAddresses)),
+    list(section("routes", kPortRoutes, "gateways for packets from this port's addresses"), 0,
+         kMaxRoutes),
+};
+
+// Without a default: the preset has it.
+constexpr Key kProfile[] = {
+    word("preset", "rfc9260|sigtran-lan|sigtran-wan", "rfc9260",
+         "values of what is not given here"),
+    duration("rto_initial", 10 * kMs, 60 * kSecond, "", "RTO before the first measurement"),
+    duration("rto_min", 10 * kMs, 60 * kSecond, "", "least RTO"),
+    duration("rto_max", 10 * kMs, 60 * kSecond, "", "greatest RTO"),
+    word("rto_backoff", "exponential|linear", "exponential",
+         "linear: RTO stays as it is (not RFC 9260 6.3.3), for closed networks"),
+    integer("path_max_retransmits", 0, 255, "", "errors that a path survives"),
+    integer("association_max_retransmits", 0, 255, "", "errors that the association survives"),
+    integer("max_init_retransmits", 0, 255, "", "attempts to connect after the first"),
+    integer("potentially_failed_after", 0, 255, "", "errors before traffic moves (RFC 7829)"),
+    duration("heartbeat_interval", 10 * kMs, 3600 * kSecond, "",
+             "between heartbeats of an idle path"),
+    duration("sack_delay", 0, 500 * kMs, "", "longest wait for a SACK (RFC 9260 6.2)"),
+    duration("cookie_life", kSecond, 3600 * kSecond, "", "how long a state cookie is good"),
+    integer("streams_out", 1, 65535, "", "outgoing streams asked for"),
+    integer("streams_in", 1, 65535, "", "incoming streams allowed"),
+    size("receive_window", kMinReceiveWindow, kGiB, "", "received bytes that may wait"),
+    size("send_buffer", kMinReceiveWindow, kGiB, "", "bytes to send that may wait"),
+    or_word(integer("path_mtu", kMinMtu, kMaxMtu, "", "IP packet size"), "probe", "probe"),
+    integer("dscp", 0, 63, "", "code point of outgoing packets"),
+};
+
+constexpr Key kListeners[] = {
+    required(name("name", "", "what peers call the listener")),
+    word("protocol", "m3ua|!m2pa|!sua|!m2ua|!relay", "m3ua", "what is spoken"),
+    integer("port", 1, 65535, "2905", "SCTP port"),
+    list(plain(Type::address, "addresses", "own addresses (default: those of all ports)"), 1,
+         static_cast<std::int64_t>(sctp::kMaxLocalAddresses)),
+    word("accept", "configured|!prefix|any", "configured", "whose associations are taken"),
+    name("profile", "rfc9260", "SCTP profile of unknown peers"),
+    integer("max_associations", 1, 1'000'000, "10000", "most associations at a time"),
+};
+constexpr Key kInstances[] = {
+    required(name("name", "", "what application servers call the network")),
+    word("variant", "itu|!ansi|!china|!japan", "itu", "kind of MTP network"),
+    text("point_code_format", "3-8-3", "widths in bits of a point code's parts"),
+    required(text("point_code", "", "our own, in the format")),
+    list(text("aliases", "", "further point codes of ours"), 0, kMaxAliases),
+    word("network_indicator", "international|spare|national|reserved", "international",
+         "network indicator of messages"),
+};
+
+constexpr std::string_view kQuirks =
+    "etsi_rc_error|no_notify|snm_in_inactive|data_on_stream_0|daud_in_asp|ppid_any";
+constexpr Key kPeerLimits[] = {
+    integer("messages_per_second", 1, kMaxUint32, "", "messages taken from the peer"),
+};
+constexpr Key kListener = required(name("listener", "", "the listener that the peer belongs to"));
+constexpr Key kRemotePort =
+    or_word(integer("remote_port", 1, 65535, "", "the peer's SCTP port"), "any", "any");
+constexpr Key kRole = word("role", "asp|!ipsp|!gateway", "asp", "what the peer is");
+constexpr Key kConnect = flag("connect", "false", "true: we open the association");
+constexpr Key kPeerProfile = name("profile", "rfc9260", "SCTP profile");
+constexpr Key kAdmin = word("admin", "enabled|blocked|shutdown", "enabled", "wanted state");
+constexpr Key kPeerQuirks = list(word("quirks", kQuirks, "", "what the peer does otherwise"), 0, 6);
+constexpr Key kLimitsOfPeer = section("limits", kPeerLimits, "what one peer may use");
+
+constexpr Key kPeers[] = {
+    required(name("name", "", "what application servers call the peer")),
+    kListener,
+    required(list(plain(Type::address, "addresses", "the peer's addresses, primary first"), 1,
+                  static_cast<std::int64_t>(sctp::kMaxRemoteAddresses))),
+    kRemotePort,
+    integer("asp_id", 0, kMaxUint32, "", "ASP identifier (RFC 4666 3.5.1)"),
+    kRole,
+    kConnect,
+    kPeerProfile,
+    kAdmin,
+    kPeerQuirks,
+    kLimitsOfPeer,
+};
+constexpr Key kTemplates[] = {
+    required(text("name", "", "names of the peers: {n} counts from 0")),
+    required(integer("count", 1, kMaxPeers, "", "how many peers")),
+    kListener,
+    required(plain(Type::address, "first_address", "address of the first; the others count up")),
+    kRemotePort,
+    kRole,
+    kConnect,
+    kPeerProfile,
+    kAdmin,
+    kPeerQuirks,
+    kLimitsOfPeer,
+    list(name("application_servers", "", "application servers that all of them are members of"), 0,
+         kMaxServers),
+};
+
+constexpr Key kRoutingKeys[] = {
+    required(text("dpc", "", "destination point code, in the instance's format")),
+    integer("mask", 0, 24, "0", "low bits of dpc that are not compared"),
+    later("opc", ""),
+    later("si", ""),
+    later("ssn", ""),
+    later("cic", ""),
+};
+constexpr Key kRecovery[] = {
+    duration("timer", 0, 60 * kSecond, "2s", "T(r): how long messages wait for an ASP"),
+    integer("queue_messages", 0, 1'000'000, "1024", "messages that may wait"),
+    size("queue_bytes", 0, kGiB, "4MiB", "bytes that may wait"),
+    word("on_loss", "resend|!report", "resend", "what becomes of unacknowledged messages"),
+};
+constexpr Key kMembers[] = {
+    required(name("peer", "", "a peer")),
+    integer("weight", 1, 1000, "1", "share of the load"),
+};
+constexpr Key kServers[] = {
+    required(name("name", "", "what the application server is called")),
+    required(name("instance", "", "the network that it is in")),
+    integer("routing_context", 0, kMaxUint32, "", "absent: none on the wire"),
+    integer("network_appearance", 0, kMaxUint32, "", "absent: none on the wire"),
+    list(section("keys", kRoutingKeys, "which messages it gets"), 0, kMaxKeysOfServer),
+    word("mode", "override|loadshare|broadcast", "loadshare", "traffic mode (RFC 4666 3.5.1)"),
+    integer("required_active", 1, 65535, "1", "ASPs that must be active"),
+    section("recovery", kRecovery, "while no ASP is active"),
+    list(section("members", kMembers, "peers that serve it"), 0, kMaxPeers),
+};
+
+constexpr Key kScreening[] = {
+    word("default", "allow|!deny", "allow", "what becomes of messages that no rule names"),
+    later("rules", ""),
+};
+constexpr Key kHttp[] = {
+    or_word(list(plain(Type::endpoint, "listen", "addresses with port, as 127.0.0.1:12905"), 0, 16),
+            "", "127.0.0.1:12905"),
+};
+constexpr Key kMetrics[] = {
+    integer("max_peers", 0, 1'000'000, "1000", "peers that get series of their own"),
+    flag("required", "false", "true: without the HTTP port the daemon does not start"),
+};
+constexpr Key kControl[] = {
+    ranged(Type::path, "socket", 1, kMaxSocketPath, "/run/signalbox/control.sock",
+           "control socket"),
+};
+constexpr Key kLog[] = {
+    word("level", "trace|debug|info|warning|error", "info", "least severity that is logged"),
+    word("format", "text|json", "text", "form of a line"),
+};
+constexpr Key kLimits[] = {
+    integer("init_per_second", 1, kMaxUint32, "50000", "INITs answered by the node"),
+    integer("out_of_the_blue_per_second", 0, kMaxUint32, "1000", "strangers' packets answered"),
+};
+
+constexpr Key kRoot[] = {
+    required(section("node", kNode, "this node")),
+    section("workers", kWorkers, "threads and CPUs"),
+    section("memory", kMemory, "memory"),
+    required(list(section("ports", kPorts, "network ports"), 1, kMaxPorts)),
+    {.name = "sctp_profiles",
+     .type = Type::named,
+     .fallback = "{}",
+     .help = "SCTP values by name",
+     .keys = kProfile,
+     .most = kMaxProfiles},
+    required(
+        list(section("listeners", kListeners, "SCTP ports that are served"), 1, kMaxListeners)),
+    list(section("instances", kInstances, "MTP networks"), 0, kMaxInstances),
+    list(section("peers", kPeers, "peers"), 0, kMaxPeers),
+    list(section("peer_templates", kTemplates, "peers by the dozen"), 0, kMaxPeers),
+    list(section("application_servers", kServers, "application servers"), 0, kMaxServers),
+    later("linksets", ""),
+    later("routes", ""),
+    later("include", ""),
+    later("peers_from", ""),
+    section("screening", kScreening, "which messages are refused"),
+    section("http", kHttp, "metrics and health"),
+    section("metrics", kMetrics, "metrics"),
+    section("control", kControl, "control socket"),
+    section("log", kLog, "log"),
+    section("limits", kLimits, "limits of the node"),
+};
+
+}  // namespace
+
+std::span<const Key> root_keys() {
+    return kRoot;
+}
+
+}  // namespace signalbox::config
