@@ -145,7 +145,7 @@ def run(arguments, outside):
         try:
             watch(view.Screen(url), daemon, servers, arguments.seconds)
         except Stopped:
-            pass
+            print()  # what follows begins below the terminal's ^C
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)  # once is enough: the end is on its way
         return end(daemon, servers)

@@ -4,7 +4,7 @@ import shutil
 import sys
 import time
 
-CLEAR = '\x1b[H\x1b[2J'
+HOME, REST_OF_LINE, REST_OF_PAGE = '\x1b[H', '\x1b[K\n', '\x1b[J'
 BOLD, PLAIN = '\x1b[1m', '\x1b[0m'
 RATES = (
     ('packets in', 'rx_packets'),
@@ -52,7 +52,9 @@ class Screen:
             },
         }
         if self.terminal:
-            print(CLEAR + '\n'.join(self._page(totals, rates, state, servers, log)), flush=True)
+            page = self._page(totals, rates, state, servers, log)
+            page = page[: shutil.get_terminal_size().lines - 1]
+            print(HOME + REST_OF_LINE.join([*page, '']) + REST_OF_PAGE, end='', flush=True)
         else:
             print(self._line(rates, state), flush=True)
 
