@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every reason for which a packet, chunk or message is discarded: enum, counter, metric label and documentation in
-// one list. Add a reason here and it exists everywhere; no reason is called "unknown".
+// Every reason for which a packet, chunk or message is discarded: enum, counter, metric label and
+// documentation in one list. Add a reason here and it exists everywhere; no reason is called
+// "unknown".
 #pragma once
 #include <array>
 #include <cstddef>
@@ -12,15 +13,15 @@ namespace signalbox {
 // X(name, help). The name is the metric's label; append at the end of its group.
 #define SIGNALBOX_DROPS(X)                                                                   \
     /* IP */                                                                                 \
-    X(ip_truncated, "IP packet shorter than its header or length field says")               \
+    X(ip_truncated, "IP packet shorter than its header or length field says")                \
     X(ip_bad_version, "IP version is neither 4 nor 6")                                       \
     X(ip_bad_header_checksum, "IPv4 header checksum is wrong")                               \
     X(ip_not_sctp, "IP protocol is not SCTP and is not served")                              \
-    X(ip_not_ours, "destination is not an address of this node")                            \
-    X(ip_bad_source, "source is unspecified, multicast, broadcast, loopback or our own")    \
-    X(ip_bad_destination, "destination is multicast or broadcast")                          \
-    X(ip_fragment_refused, "fragment overlaps, is one of too many, or timed out")           \
-    X(ip_bad_extension, "IPv6 extension header chain is malformed or too long")             \
+    X(ip_not_ours, "destination is not an address of this node")                             \
+    X(ip_bad_source, "source is unspecified, multicast, broadcast, loopback or our own")     \
+    X(ip_bad_destination, "destination is multicast or broadcast")                           \
+    X(ip_fragment_refused, "fragment overlaps, is one of too many, or timed out")            \
+    X(ip_bad_extension, "IPv6 extension header chain is malformed or too long")              \
     X(l2_not_ours, "frame for another station or another VLAN")                              \
     X(l2_unknown_ethertype, "frame of a protocol that is not served")                        \
     X(arp_malformed, "ARP or neighbour discovery message is malformed")                      \
@@ -55,7 +56,7 @@ namespace signalbox {
     X(cookie_late, "COOKIE ECHO of an old association (5.2.4 case C)")                       \
     X(cookie_limited, "COOKIE ECHO over the budget")                                         \
     X(cookie_try_lock, "COOKIE ECHO dropped: the shard was being written")                   \
-    X(restart_new_addresses, "restart with addresses that the association did not have")    \
+    X(restart_new_addresses, "restart with addresses that the association did not have")     \
     /* data */                                                                               \
     X(data_no_memory, "DATA not received: no page free")                                     \
     X(data_window_full, "DATA beyond the closed receive window")                             \
@@ -82,7 +83,7 @@ namespace signalbox {
     X(m3ua_malformed, "M3UA message that cannot be parsed")                                  \
     X(m3ua_unexpected, "M3UA message in a state that does not take it")                      \
     X(m3ua_stream_zero, "M3UA DATA on stream 0")                                             \
-    X(m3ua_bad_routing_context, "M3UA DATA with a routing context that is not served")      \
+    X(m3ua_bad_routing_context, "M3UA DATA with a routing context that is not served")       \
     X(m3ua_bad_network_appearance, "M3UA DATA with a network appearance that is not served") \
     X(m3ua_missing_parameter, "M3UA message without a mandatory parameter")                  \
     X(mtp3_bad_network_indicator, "network indicator is not the instance's")                 \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An IPv4 or IPv6 address in 16 bytes, network order. IPv4 is kept as ::ffff:a.b.c.d: such addresses are
-// refused on the wire (RFC 4291 2.5.5.2 has no place in a packet), so the form is unambiguous inside.
+// An IPv4 or IPv6 address in 16 bytes, network order. IPv4 is kept as ::ffff:a.b.c.d: such
+// addresses are refused on the wire (RFC 4291 2.5.5.2 has no place in a packet), so the form is
+// unambiguous inside.
 #pragma once
 #include <array>
 #include <compare>

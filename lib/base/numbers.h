@@ -19,10 +19,10 @@ using Ssn = SerialNumber<struct SsnTag, std::uint16_t>;  // RFC 9260 3.3.1
 using StreamId = Strong<struct StreamIdTag, std::uint16_t>;
 using Ppid = Strong<struct PpidTag, std::uint32_t>;
 using VerificationTag = Strong<struct VerificationTagTag, std::uint32_t>;
-using PointCode = Strong<struct PointCodeTag, std::uint32_t>;     // ITU-T Q.704: 14 bit, right-aligned
-using Sls = Strong<struct SlsTag, std::uint8_t>;                  // 8 bits end to end
-using PeerIndex = Strong<struct PeerIndexTag, std::uint32_t>;     // position in the list of peers
-using AsIndex = Strong<struct AsIndexTag, std::uint32_t>;         // position in the list of ASs
+using PointCode = Strong<struct PointCodeTag, std::uint32_t>;  // ITU-T Q.704: 14 bit, right-aligned
+using Sls = Strong<struct SlsTag, std::uint8_t>;               // 8 bits end to end
+using PeerIndex = Strong<struct PeerIndexTag, std::uint32_t>;  // position in the list of peers
+using AsIndex = Strong<struct AsIndexTag, std::uint32_t>;      // position in the list of ASs
 using WorkerIndex = Strong<struct WorkerIndexTag, std::uint8_t>;
 
 inline constexpr PeerIndex kNoPeer{0xffffffff};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Monotonic time, passed in by the caller: nothing below `io` reads a clock (design: "the core is pure").
+// Monotonic time, passed in by the caller: nothing below `io` reads a clock (design: "the core is
+// pure").
 #pragma once
 #include <chrono>
 
