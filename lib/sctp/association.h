@@ -15,8 +15,12 @@
 #include "sctp/cookie.h"
 #include "sctp/effects.h"
 #include "sctp/environment.h"
+#include "sctp/inbound.h"
+#include "sctp/outbound.h"
 #include "sctp/packet.h"
+#include "sctp/path.h"
 #include "sctp/transmit_sink.h"
+#include "wire/init.h"
 
 namespace signalbox::sctp {
 
@@ -27,8 +31,6 @@ enum class State : std::uint8_t {  // RFC 9260 4
     closed, cookie_wait, cookie_echoed, established,
     shutdown_pending, shutdown_sent, shutdown_received, shutdown_ack_sent,
 };
-
-enum class SendStatus : std::uint8_t { ok, buffer_full, no_memory, bad_stream, too_long, not_open };
 
 struct PathView {
     IpAddress remote;
@@ -98,7 +100,106 @@ class Association {
     std::uint32_t ready_bytes() const;
     bool is_consistent() const;               // style rule 7; DAT-2 among them
 
-#include "sctp/association_state.inc"  // private data members, owned by the implementation
+ private:
+    enum Pending : std::uint16_t {  // control chunks that flush() still has to write
+        kInit = 1, kCookieEcho = 2, kCookieAck = 4, kShutdown = 8, kShutdownAck = 16, kShutdownComplete = 32,
+        kAbort = 64,
+    };
+    struct Reply;         // replies.h
+    class FlushPass;      // flush.cpp
+    struct ReceivePass;   // receive.cpp
+
+    // association.cpp
+    void set_state(State next);
+    void stop(Environment& env);
+    void finish(Environment& env, Effects& effects, Event event, std::uint16_t cause = 0);
+    void abort_with(Environment& env, Effects& effects, std::uint16_t cause, std::uint64_t information = 0,
+                    std::uint8_t information_bytes = 0);
+    bool start_paths(Environment& env, std::span<const IpAddress> remotes, const IpAddress& addressed);
+    void check() const;
+
+    // receive.cpp
+    bool tag_acceptable(Environment& env, const Packet& packet);
+    void process(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
+    void on_data(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
+    void on_sack(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
+    void on_acknowledged(Environment& env, ReceivePass& pass, AckOutcome outcome);
+    void on_heartbeat(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
+    void on_heartbeat_ack(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
+    void on_abort(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
+    void on_error(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
+    void on_unknown(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
+
+    // handshake.cpp
+    void on_init_ack(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
+    void on_cookie_ack(Environment& env, ReceivePass& pass);
+    void on_stale_cookie(Environment& env, ReceivePass& pass, wire::Bytes causes);
+    void establish(Environment& env, Effects& effects, Event event);
+    void adopt(Environment& env, const CookieContents& cookie);
+    void forget_cookie(Environment& env);
+
+    // restart.cpp
+    void on_init(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
+    void on_cookie_echo(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
+    bool knows_all(std::span<const IpAddress> addresses) const;
+    void report_stale(Environment& env, ReceivePass& pass, const CookieContents& cookie);
+    void start_afresh(Environment& env, const CookieContents& cookie);
+    void restart(Environment& env, ReceivePass& pass, const CookieContents& cookie);
+    void collide(Environment& env, ReceivePass& pass, const CookieContents& cookie);
+
+    // closing.cpp
+    void on_shutdown(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
+    void on_shutdown_ack(Environment& env, ReceivePass& pass);
+    void on_shutdown_complete(Environment& env, ReceivePass& pass);
+    void advance_shutdown(Environment& env);
+
+    // replies.cpp
+    Reply* reply_for(Environment& env, const Packet& packet, VerificationTag tag, std::size_t bytes);
+    bool reply_chunk(Environment& env, ReceivePass& pass, wire::ChunkType type, std::uint8_t flags, wire::Bytes value);
+    void drop_replies(Environment& env);
+
+    // timers.cpp
+    void arm_control(Environment& env, Duration delay) { control_timer_ = env.now + delay; }
+    void on_control_timer(Environment& env, Effects& effects);
+    void on_t3(Environment& env, Effects& effects, std::size_t path);
+    void on_heartbeat_due(Environment& env, std::size_t path);
+    void count_failure(Environment& env, Effects& effects, std::size_t path);
+    void path_answered(Environment& env, Effects& effects, std::size_t path);
+    bool over_association_limit(const Environment& env) const;
+    void start_heartbeats(Environment& env);
+    void verify_next_path(Environment& env);
+
+    State state_ = State::closed;
+    bool accepting_ = false;        // accept() was called: the COOKIE ECHO comes next
+    bool ended_quietly_ = false;    // closed outside receive() and advance(): the event is still owed
+    bool data_seen_ = false;        // in the packet being processed
+    std::uint8_t control_count_ = 0;  // transmissions of what control_timer_ guards
+    std::uint8_t control_path_ = 0;   // where control chunks go
+    std::uint8_t reply_count_ = 0;
+    std::uint8_t verify_next_ = 0;    // round robin over unconfirmed paths
+    std::uint8_t abort_information_bytes_ = 0;
+    std::uint8_t stale_retries_ = 0;
+    std::uint16_t pending_ = 0;
+    std::uint16_t error_count_ = 0;
+    std::uint16_t abort_cause_ = 0;
+    std::uint16_t local_port_ = 0;
+    std::uint16_t remote_port_ = 0;
+    std::uint64_t abort_information_ = 0;
+    std::uint32_t preservative_ms_ = 0;
+    VerificationTag local_tag_;
+    VerificationTag remote_tag_;
+    VerificationTag local_tie_;   // nonces, not the tags: INIT ACK may go to a stranger (RFC 9260 5.2.2)
+    VerificationTag remote_tie_;
+    Tsn local_initial_tsn_;
+    Time control_timer_ = kNever;  // T1-init, T1-cookie, T2-shutdown
+    Time guard_timer_ = kNever;    // T5-shutdown-guard, and the bound of every other closing state (HS-11)
+    Time verify_due_ = kNever;     // next HEARTBEAT to an unconfirmed path
+    Time control_sent_at_{};
+    StoredPiece* cookie_ = nullptr;  // client: until COOKIE ACK
+    Reply* replies_ = nullptr;
+    PathSet paths_;
+    Inbound in_;
+    Outbound out_;
 };
 
 /// Stateless: judges an INIT for a listener and writes INIT ACK (or ABORT) into the sink. RFC 9260 5.1, 5.2.2.
@@ -107,5 +208,8 @@ bool answer_init(Environment& env, const Packet& packet, TransmitSink& sink);
 
 /// Out of the blue, RFC 9260 8.4: answers with ABORT or SHUTDOWN COMPLETE, or not at all. True: something was sent.
 bool answer_out_of_the_blue(Environment& env, const Packet& packet, TransmitSink& sink);
+
+/// A cookie past its life for which there is no association: ERROR "stale cookie" to the peer (HS-4).
+bool answer_stale_cookie(Environment& env, const Packet& packet, const CookieContents& cookie, TransmitSink& sink);
 
 }  // namespace signalbox::sctp

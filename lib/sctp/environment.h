@@ -19,6 +19,7 @@ namespace signalbox::sctp {
 class CookieKeys;  // sctp/cookie.h
 
 inline constexpr std::size_t kMaxMessageBytes = 65536;  // longer messages end the association (adversarial D13)
+inline constexpr std::size_t kInlineStreams = 16;      // in the association itself; a page is taken for a higher one
 
 /// Draws our verification tags: random, never 0; core makes it steer to the worker (design 6).
 class TagSource {

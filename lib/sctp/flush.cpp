@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writing: control first, then SACK, then DATA to be sent again, then new DATA, bundled into as few packets as the
+// paths ask for (RFC 9260 6.1, 6.10). There is no Nagle: the caller's burst is the bundle (DAT-9).
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "sctp/replies.h"
+#include "wire/cookie_chunks.h"
+#include "wire/data.h"
+#include "wire/error_causes.h"
+#include "wire/heartbeat.h"
+#include "wire/parameters.h"
+#include "wire/shutdown.h"
+
+namespace signalbox::sctp {
+
+namespace {
+constexpr std::uint32_t kMaxBurstPackets = 4;  // RFC 9260 16: Max.Burst, for each path and flush
+}
+
+/// One call of flush(): the packet being written and what is left of the caller's budget.
+class Association::FlushPass {
+ public:
+    FlushPass(Association& a, Environment& env, TransmitSink& sink, std::size_t max_packets)
+        : a_(a), env_(env), sink_(sink), left_(max_packets) {}
+
+    bool run();
+
+ private:
+    bool open(std::size_t path, VerificationTag tag);
+    bool open(std::size_t path) { return open(path, a_.remote_tag_); }
+    void close();
+    void replies();
+    void last_word();
+    void init();
+    void control();
+    void heartbeats();
+    bool rides_along() const;
+    void sack();
+    void data();
+    bool retransmit(OutChunk*& from);
+    bool fresh();
+    bool append(OutChunk& chunk);
+    bool wants(std::uint16_t bit) const { return (a_.pending_ & bit) != 0; }
+    void done(std::uint16_t bit) { a_.pending_ = static_cast<std::uint16_t>(a_.pending_ & ~bit); }
+
+    Association& a_;
+    Environment& env_;
+    TransmitSink& sink_;
+    std::size_t left_;
+    bool blocked_ = false;  // no buffer, or the budget is used up
+    std::size_t path_ = 0;
+    std::optional<wire::PacketWriter> out_;
+    std::array<std::uint8_t, kMaxPaths> burst_{};  // packets with new DATA
+    bool packet_has_new_ = false;
+};
+
+/// The packet for `path`: the one being written when it goes there, else a new one.
+bool Association::FlushPass::open(std::size_t path, VerificationTag tag) {
+    if (out_ && path_ == path) return true;
+    close();
+    if (blocked_) return false;
+    if (left_ == 0) {
+        blocked_ = true;
+        return false;
+    }
+    const std::size_t bytes = a_.paths_[path].packet_bytes(env_.profile);
+    const auto room = sink_.lend(bytes);
+    if (room.size() < bytes) {
+        env_.counters.drop(Drop::transmit_no_buffer);
+        blocked_ = true;
+        return false;
+    }
+    path_ = path;
+    out_.emplace(room.first(bytes), wire::SctpHeader{a_.local_port_, a_.remote_port_, tag});
+    return true;
+}
+
+void Association::FlushPass::close() {
+    if (!out_) return;
+    const Path& path = a_.paths_[path_];
+    if (!out_->empty()) {
+        sink_.commit({path.local, path.remote, env_.profile.dscp, true}, out_->size());
+        --left_;
+        if (packet_has_new_) ++burst_[path_];
+    }
+    packet_has_new_ = false;
+    out_.reset();
+}
+
+void Association::FlushPass::replies() {
+    while (a_.replies_ != nullptr) {
+        Reply* reply = a_.replies_;
+        if (left_ == 0) {
+            blocked_ = true;
+            return;
+        }
+        const auto room = sink_.lend(reply->size);
+        if (room.size() < reply->size) {
+            env_.counters.drop(Drop::transmit_no_buffer);
+            blocked_ = true;
+            return;
+        }
+        std::memcpy(room.data(), reply->bytes(), reply->size);
+        sink_.commit({reply->source, reply->destination, env_.profile.dscp, true}, reply->size);
+        --left_;
+        a_.replies_ = reply->next;
+        --a_.reply_count_;
+        env_.blocks.give(reply, sizeof(Reply) + reply->capacity);
+    }
+}
+
+void Association::FlushPass::last_word() {
+    if (wants(kAbort) && open(a_.control_path_)) {
+        out_->begin_chunk(wire::ChunkType::abort);
+        if (a_.abort_cause_ != 0) {
+            out_->begin_parameter(a_.abort_cause_);
+            for (unsigned n = a_.abort_information_bytes_; n-- > 0;)
+                out_->u8(static_cast<std::uint8_t>(a_.abort_information_ >> 8 * n));
+            out_->end_parameter();
+        }
+        out_->end_chunk();
+        close();
+        done(kAbort | kShutdownComplete);
+    }
+    if (wants(kShutdownComplete) && open(a_.control_path_)) {
+        wire::write_shutdown_complete(*out_, false);
+        close();
+        done(kShutdownComplete);
+    }
+}
+
+/// INIT stands alone, with tag 0 (RFC 9260 3.3.2, 8.5.1).
+void Association::FlushPass::init() {
+    if (!wants(kInit) || !open(a_.control_path_, VerificationTag{0})) return;
+    out_->begin_chunk(wire::ChunkType::init);
+    wire::write_init_fixed(*out_, {a_.local_tag_, env_.profile.receive_window_bytes, env_.profile.streams_out,
+                                   env_.profile.streams_in, a_.local_initial_tsn_, {}});
+    wire::AddressTypes types;
+    for (const IpAddress& address : env_.local_addresses) {
+        if (env_.local_addresses.size() > 1) wire::write_address(*out_, address);  // PATH-5
+        (address.is_v4() ? types.ipv4 : types.ipv6) = true;
+    }
+    wire::write_supported_address_types(*out_, types);
+    if (a_.preservative_ms_ != 0) wire::write_cookie_preservative_ms(*out_, a_.preservative_ms_);
+    out_->end_chunk();
+    close();
+    done(kInit);
+    a_.control_sent_at_ = env_.now;
+}
+
+void Association::FlushPass::control() {
+    constexpr std::uint16_t kControl = kCookieEcho | kCookieAck | kShutdown | kShutdownAck;
+    if ((a_.pending_ & kControl) == 0 || !open(a_.control_path_)) return;
+    if (wants(kCookieEcho)) {  // first in its packet (5.1)
+        wire::write_cookie_echo(*out_, a_.cookie_->view());
+        a_.control_sent_at_ = env_.now;
+    }
+    if (wants(kCookieAck)) wire::write_cookie_ack(*out_);
+    if (wants(kShutdown)) wire::write_shutdown(*out_, a_.in_.cumulative_tsn());
+    if (wants(kShutdownAck)) wire::write_shutdown_ack(*out_);
+    done(kControl);
+}
+
+void Association::FlushPass::heartbeats() {
+    for (std::size_t i = 0; i < a_.paths_.size(); ++i) {
+        Path& path = a_.paths_[i];
+        if (!path.hb_wanted || !open(i)) continue;
+        std::array<std::uint8_t, 8> info{};
+        do path.hb_nonce = env_.random.u64();
+        while (path.hb_nonce == 0);
+        store_be64(info.data(), path.hb_nonce);
+        wire::write_heartbeat(*out_, info);
+        if (out_->overflowed()) {
+            out_->discard_chunk();
+            close();
+            if (!open(i)) return;
+            wire::write_heartbeat(*out_, info);
+        }
+        path.hb_wanted = false;
+        path.hb_sent_at = env_.now;
+        path.hb_timeout = env_.now + path.rto;
+        env_.counters.add(Count::heartbeats_sent);
+    }
+}
+
+/// A delayed SACK goes with DATA that leaves for the same address now (6.10: control before DATA).
+bool Association::FlushPass::rides_along() const {
+    const OutChunk* chunk = a_.out_.first_new();
+    if (!a_.in_.sack_waits() || chunk == nullptr || a_.in_.sack_path != a_.paths_.for_data()) return false;
+    const Path& path = a_.paths_[a_.in_.sack_path];
+    return path.flight_bytes < path.cwnd_bytes && a_.out_.window_allows(*chunk, a_.paths_);
+}
+
+void Association::FlushPass::sack() {
+    if (!a_.in_.sack_due() && !rides_along()) return;
+    const std::size_t path = a_.in_.sack_path < a_.paths_.size() ? a_.in_.sack_path : a_.paths_.primary();
+    if (!open(path)) return;
+    if (a_.in_.write_sack(*out_)) return;
+    close();
+    if (open(path)) a_.in_.write_sack(*out_);
+}
+
+/// False: it does not fit the packet being written.
+bool Association::FlushPass::append(OutChunk& chunk) {
+    if (chunk.wire_bytes() > out_->room()) return false;
+    // RFC 7053 3: SHUTDOWN waits for the last acknowledgement.
+    const bool last = a_.state_ != State::established && chunk.next == nullptr;
+    wire::begin_data(*out_, {.flags = static_cast<std::uint8_t>(chunk.flags | (last ? wire::Data::kImmediate : 0)),
+                             .tsn = chunk.marked ? chunk.tsn : a_.out_.next_tsn(), .stream = chunk.stream,
+                             .ssn = chunk.ssn, .ppid = chunk.ppid, .payload = {}});
+    const auto room = out_->claim(chunk.size);
+    std::memcpy(room.data(), chunk.bytes(), chunk.size);
+    out_->end_chunk();
+    return true;
+}
+
+/// One chunk that is to be sent again; false: none may go now. `from`: the last one looked at.
+bool Association::FlushPass::retransmit(OutChunk*& from) {
+    OutChunk* chunk = a_.out_.marked_after(from);
+    if (chunk == nullptr) return false;
+    const std::size_t target = chunk->timed_out ? a_.paths_.for_retransmission(chunk->path)
+                               : a_.paths_[chunk->path].usable_for_data() ? chunk->path
+                                                                          : a_.paths_.for_data();
+    Path& path = a_.paths_[target];
+    const bool fits_window = path.flight_bytes < path.cwnd_bytes && a_.out_.window_allows(*chunk, a_.paths_);
+    const bool fast = a_.out_.fast_retransmit_waits();  // 7.2.4: its first packet goes whatever cwnd says
+    if (!fits_window && !fast) return false;
+    if (!open(target)) return false;
+    if (!append(*chunk)) {
+        a_.out_.fast_retransmit_done();
+        if (fast && !fits_window) return false;
+        close();
+        if (!open(target) || !append(*chunk)) return false;
+    }
+    from = chunk;
+    a_.out_.sent(env_, a_.paths_, target, chunk);
+    return true;
+}
+
+/// One chunk never sent before; false: none may go now.
+bool Association::FlushPass::fresh() {
+    OutChunk* chunk = a_.out_.first_new();
+    if (chunk == nullptr || a_.out_.anything_marked()) return false;
+    const std::size_t target = a_.paths_.for_data();
+    Path& path = a_.paths_[target];
+    if (!path.confirmed) return false;  // PATH-1
+    if (path.flight_bytes >= path.cwnd_bytes || !a_.out_.window_allows(*chunk, a_.paths_)) return false;
+    if (burst_[target] >= kMaxBurstPackets) {
+        blocked_ = true;
+        return false;
+    }
+    if (!open(target)) return false;
+    if (!append(*chunk)) {
+        close();
+        if (burst_[target] >= kMaxBurstPackets) {
+            blocked_ = true;
+            return false;
+        }
+        if (!open(target) || !append(*chunk)) return false;
+    }
+    packet_has_new_ = true;
+    a_.out_.sent(env_, a_.paths_, target, chunk);
+    return true;
+}
+
+void Association::FlushPass::data() {
+    switch (a_.state_) {
+        case State::established:
+        case State::shutdown_pending:
+        case State::shutdown_received:
+            break;
+        default:
+            return;
+    }
+    OutChunk* from = nullptr;
+    while (retransmit(from)) {
+    }
+    a_.out_.fast_retransmit_done();
+    while (fresh()) {
+    }
+    a_.out_.arm_probe(env_, a_.paths_);
+}
+
+bool Association::FlushPass::run() {
+    if (a_.paths_.size() == 0) return false;
+    if (a_.control_path_ >= a_.paths_.size()) a_.control_path_ = a_.paths_.primary();
+    replies();
+    if (a_.state_ == State::closed) {
+        last_word();
+    } else if (a_.state_ == State::cookie_wait) {
+        init();
+    } else {
+        control();
+        heartbeats();
+        sack();
+        data();
+    }
+    close();
+    return blocked_;
+}
+
+bool Association::flush(Environment& env, TransmitSink& sink, std::size_t max_packets) {
+    const bool more = FlushPass{*this, env, sink, max_packets}.run();
+    check();
+    return more;
+}
+
+}  // namespace signalbox::sctp

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// The receiving half: which TSNs came (6.7), reassembly (6.9), order within streams (6.5), window and SACK (6.2).
+//
+//   packet --in order, whole--> effects.messages
+//      '--else--> pending_ (TSN order) --whole and next of its stream--> ready_ (after held_, what core gave back)
+#pragma once
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "mem/paged_array.h"
+#include "sctp/effects.h"
+#include "sctp/environment.h"
+#include "sctp/stored_data.h"
+#include "wire/data.h"
+#include "wire/sack.h"
+
+namespace signalbox::sctp {
+
+
+inline constexpr std::uint32_t kTsnMapBits = 16384;   // farthest TSN ahead of the cumulative one that is taken
+inline constexpr std::uint32_t kHeldChunkOverhead = 64;  // charged to the window for each chunk held (D06)
+
+enum class DataOutcome : std::uint8_t {
+    accepted, duplicate, no_memory, window_full, out_of_range, violation, too_long, invalid_stream,
+};
+
+class Inbound {
+ public:
+    /// Takes no memory. release() comes first when it was started before.
+    void start(Environment& env, Tsn initial, std::uint16_t streams);
+
+    DataOutcome receive(Environment& env, const wire::Data& data, Effects& effects);
+    /// A packet with DATA has been processed: SACK at once or delayed (6.2).
+    void packet_done(const Environment& env);
+    void sack_at_once() { sack_now_ = true; }
+
+    bool hold(Environment& env, const Message& message);
+    std::optional<Message> front_ready(Environment& env) const;
+    void pop_ready(Environment& env);
+    bool nothing_ready() const { return held_.empty() && ready_.empty(); }
+
+    bool sack_due() const { return sack_now_; }
+    bool sack_waits() const { return sack_now_ || sack_deadline_ != kNever; }
+    Time sack_deadline() const { return sack_deadline_; }
+    /// Appends the SACK; false when not even its fixed part fits. Clears the need for it when written.
+    bool write_sack(wire::PacketWriter& out);
+
+    Tsn cumulative_tsn() const { return cumulative_; }
+    bool received_anything() const { return received_; }
+    std::uint16_t streams() const { return streams_; }
+    std::uint32_t window() const;
+    std::uint32_t ready_bytes() const { return ready_bytes_; }
+    std::uint32_t held_bytes() const { return held_bytes_; }
+
+    std::size_t release(Environment& env, std::size_t max_blocks);  // blocks given back
+    bool is_consistent() const;
+
+    std::uint8_t sack_path = 0;  // where the last DATA came from (6.4)
+
+ private:
+    struct Stream {
+        Ssn next;                 // SSN that is delivered next
+        std::uint16_t waiting = 0;  // ordered chunks in pending_
+    };
+    static constexpr std::size_t kMapBytes = kTsnMapBits / 8;
+    static constexpr std::size_t kMaxDuplicates = 16;
+    static constexpr std::size_t kMaxGapBlocks = 300;
+
+    Stream* stream(Environment& env, StreamId id);
+    bool bit(Tsn tsn) const;
+    void set_bit(Tsn tsn, bool on);
+    bool take_map(Environment& env);
+    void mark_received(Environment& env, Tsn tsn);
+    bool give_up_highest(Environment& env, Tsn wanted);
+    DataOutcome judge(const wire::Data& data) const;
+    bool contradicts(const wire::Data& data) const;
+    DataOutcome keep(Environment& env, const wire::Data& data, Stream& stream);
+    bool complete(InChunk* chunk, InChunk*& first, InChunk*& last, std::uint32_t& bytes) const;
+    void make_ready(InChunk* first, InChunk* last, Stream& stream);
+    void drain(Stream& stream, StreamId id);
+    void note_duplicate(Tsn tsn);
+    std::size_t gap_blocks(std::span<wire::GapBlock> out) const;
+
+    Tsn cumulative_;
+    Tsn highest_;
+    std::uint64_t* map_ = nullptr;  // bit per TSN modulo kTsnMapBits, only while there is a gap
+    InList pending_;
+    InList ready_;
+    InList held_;
+    Time sack_deadline_ = kNever;
+    std::uint32_t held_bytes_ = 0;   // charged to the window
+    std::uint32_t ready_bytes_ = 0;
+    std::uint32_t advertised_ = 0;
+    std::uint32_t capacity_ = 0;     // the window when nothing is held
+    std::uint32_t least_window_ = 0;  // what is not worth advertising
+    std::uint16_t streams_ = 0;
+    std::uint8_t packets_ = 0;  // with DATA, since the last SACK
+    std::uint8_t duplicate_count_ = 0;
+    bool sack_now_ = false;
+    bool received_ = false;
+    bool gap_open_ = false;
+    std::array<Tsn, kMaxDuplicates> duplicates_;
+    std::array<Stream, kInlineStreams> inline_;
+    mem::PagedArray<Stream> paged_;
+};
+
+}  // namespace signalbox::sctp

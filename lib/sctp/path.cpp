@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sctp/path.h"
+
+#include <algorithm>
+#include <new>
+
+namespace signalbox::sctp {
+
+namespace {
+constexpr std::uint32_t kInitialWindowBytes = 4404;  // RFC 9260 7.2.1
+
+std::uint32_t payload_bytes(const Path& path, const Profile& profile) {
+    return path.packet_bytes(profile) - kCommonHeaderBytes;
+}
+}  // namespace
+
+void Path::reset(const Environment& env, const IpAddress& to, const IpAddress& from) {
+    *this = Path{};
+    remote = to;
+    local = from;
+    rto = env.profile.rto_initial;
+    const std::uint32_t segment = payload_bytes(*this, env.profile);
+    cwnd_bytes = std::min(4 * segment, std::max(2 * segment, kInitialWindowBytes));
+    ssthresh_bytes = 0x7fffffff;  // 7.2.1: may be arbitrarily high
+}
+
+void Path::measured(const Profile& profile, Duration rtt) {
+    if (rtt <= Duration::zero()) rtt = Duration{1};
+    if (srtt == Duration::zero()) {
+        srtt = rtt;
+        rttvar = rtt / 2;
+    } else {
+        const Duration error = srtt > rtt ? srtt - rtt : rtt - srtt;
+        rttvar = (rttvar * 3 + error) / 4;
+        srtt = (srtt * 7 + rtt) / 8;
+    }
+    if (rttvar == Duration::zero()) rttvar = std::chrono::milliseconds{1};  // 6.3.1 G1
+    rto = std::clamp(srtt + 4 * rttvar, profile.rto_min, profile.rto_max);
+}
+
+void Path::back_off(const Profile& profile) {
+    if (profile.rto_backoff == Backoff::exponential) rto = std::min(rto * 2, profile.rto_max);
+}
+
+void Path::window_after_timeout(const Profile& profile) {
+    const std::uint32_t segment = payload_bytes(*this, profile);
+    ssthresh_bytes = std::max(cwnd_bytes / 2, 4 * segment);
+    cwnd_bytes = segment;
+    partial_bytes_acked = 0;
+}
+
+void Path::window_after_loss(const Profile& profile) {
+    ssthresh_bytes = std::max(cwnd_bytes / 2, 4 * payload_bytes(*this, profile));
+    cwnd_bytes = ssthresh_bytes;
+    partial_bytes_acked = 0;
+}
+
+Time Path::deadline() const {
+    return std::min({t3, hb_due, hb_timeout});
+}
+
+void Path::schedule_heartbeat(Environment& env) {
+    const auto span = static_cast<std::uint64_t>(std::max<Duration::rep>(rto.count(), 1));
+    const Duration jitter{static_cast<Duration::rep>(env.random.below(span))};
+    hb_period = potentially_failed && active ? rto  // asked every RTO (RFC 7829 5)
+                                             : rto / 2 + jitter + env.profile.heartbeat_interval;
+    hb_due = env.now + hb_period;
+}
+
+bool PathSet::add(Environment& env, const IpAddress& remote, const IpAddress& local) {
+    if (find(remote) < count_) return true;
+    if (count_ >= kMaxPaths) return false;
+    if (count_ >= kInlinePaths && more_ == nullptr) {
+        more_ = static_cast<Path*>(env.blocks.take(kMoreBytes));
+        if (more_ == nullptr) return false;
+        for (std::size_t i = 0; i < kMaxPaths - kInlinePaths; ++i) new (more_ + i) Path;
+    }
+    ++count_;
+    (*this)[count_ - 1u].reset(env, remote, local);
+    return true;
+}
+
+std::size_t PathSet::find(const IpAddress& remote) const {
+    for (std::size_t i = 0; i < count_; ++i)
+        if ((*this)[i].remote == remote) return i;
+    return count_;
+}
+
+void PathSet::clear(Environment& env) {
+    if (more_ != nullptr) env.blocks.give(more_, kMoreBytes);
+    more_ = nullptr;
+    count_ = 0;
+    primary_ = 0;
+}
+
+std::size_t PathSet::best_but(std::size_t excluded) const {
+    std::size_t best = count_;
+    const auto rank = [this](std::size_t i) {  // lower is better
+        const Path& p = (*this)[i];
+        const unsigned state = p.usable_for_data() ? 0 : p.confirmed && p.active ? 1 : p.confirmed ? 2 : 3;
+        return state << 16 | p.error_count;
+    };
+    for (std::size_t i = 0; i < count_; ++i) {
+        if (i == excluded) continue;
+        if (best == count_ || rank(i) < rank(best) || (rank(i) == rank(best) && i == primary_)) best = i;
+    }
+    return best;
+}
+
+std::size_t PathSet::for_data() const {
+    if ((*this)[primary_].usable_for_data()) return primary_;
+    return best_but(count_);
+}
+
+std::size_t PathSet::for_retransmission(std::size_t last) const {
+    const std::size_t other = best_but(last);
+    if (other < count_ && (*this)[other].usable_for_data()) return other;
+    return for_data();
+}
+
+std::uint32_t PathSet::flight_bytes() const {
+    std::uint32_t sum = 0;
+    for (std::size_t i = 0; i < count_; ++i) sum += (*this)[i].flight_bytes;
+    return sum;
+}
+
+std::uint32_t PathSet::packet_bytes(const Profile& profile) const {
+    std::uint32_t least = profile.path_mtu_bytes;
+    for (std::size_t i = 0; i < count_; ++i) least = std::min(least, (*this)[i].packet_bytes(profile));
+    return least;
+}
+
+IpAddress local_for(const Environment& env, const IpAddress& remote, const IpAddress& addressed) {
+    if (addressed.is_v4() == remote.is_v4() && !addressed.is_unspecified()) return addressed;
+    for (const IpAddress& candidate : env.local_addresses)
+        if (candidate.is_v4() == remote.is_v4()) return candidate;
+    return addressed;
+}
+
+}  // namespace signalbox::sctp

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// One destination address of an association: RTO, congestion window, error count, heartbeat. RFC 9260 6.3, 7.2, 8.
+//
+//   unconfirmed --HEARTBEAT ACK--> active --errors > PF.Max--> potentially failed --errors > Path.Max--> inactive
+//                                    ^------------------ acknowledgement on the path ----------------------'
+#pragma once
+#include <array>
+#include <cstdint>
+
+#include "base/ip_address.h"
+#include "base/numbers.h"
+#include "base/time.h"
+#include "sctp/environment.h"
+
+namespace signalbox::sctp {
+
+inline constexpr std::size_t kMaxPaths = 16;
+inline constexpr std::size_t kInlinePaths = 2;
+inline constexpr std::uint32_t kCommonHeaderBytes = 12;
+
+struct Path {
+    IpAddress remote;
+    IpAddress local;
+    Time t3 = kNever;           // retransmission, RFC 9260 6.3.2
+    Time hb_due = kNever;       // next HEARTBEAT
+    Time hb_timeout = kNever;   // the one under way has no answer
+    Time rtt_sent_at{};         // of rtt_tsn, or of the HEARTBEAT
+    Time hb_sent_at{};
+    Duration rto{};
+    Duration srtt{};            // 0: no measurement yet
+    Duration rttvar{};
+    Duration hb_period{};
+    std::uint64_t hb_nonce = 0;  // 0: none under way
+    Tsn rtt_tsn;
+    std::uint32_t cwnd_bytes = 0;
+    std::uint32_t ssthresh_bytes = 0;
+    std::uint32_t partial_bytes_acked = 0;
+    std::uint32_t flight_bytes = 0;
+    std::uint16_t error_count = 0;
+    bool confirmed = false;
+    bool active = true;
+    bool potentially_failed = false;
+    bool rtt_pending = false;
+    bool hb_wanted = false;
+
+    void reset(const Environment& env, const IpAddress& to, const IpAddress& from);
+    /// Largest SCTP packet on this path.
+    std::uint32_t packet_bytes(const Profile& profile) const {
+        return profile.path_mtu_bytes - (remote.is_v4() ? 20u : 40u);
+    }
+    void measured(const Profile& profile, Duration rtt);  // 6.3.1
+    void back_off(const Profile& profile);                // 6.3.3 E2
+    void window_after_timeout(const Profile& profile);    // 7.2.3
+    void window_after_loss(const Profile& profile);       // 7.2.4
+    void start_t3(Time now) { t3 = now + rto; }
+    Time deadline() const;
+    /// When the next HEARTBEAT is due: RTO + interval, jittered by half an RTO either way (8.3).
+    void schedule_heartbeat(Environment& env);
+    bool usable_for_data() const { return confirmed && active && !potentially_failed; }
+};
+
+/// The paths of one association: two inline, the others in one block taken when there are more.
+class PathSet {
+ public:
+    std::size_t size() const { return count_; }
+    Path& operator[](std::size_t i) { return i < kInlinePaths ? inline_[i] : more_[i - kInlinePaths]; }
+    const Path& operator[](std::size_t i) const {
+        return i < kInlinePaths ? inline_[i] : more_[i - kInlinePaths];
+    }
+    /// False: no memory or no room. An address that is there already changes nothing.
+    bool add(Environment& env, const IpAddress& remote, const IpAddress& local);
+    /// Index of the path, size() when there is none.
+    std::size_t find(const IpAddress& remote) const;
+    void clear(Environment& env);
+    void truncate(std::size_t count) { count_ = static_cast<std::uint8_t>(count); }
+
+    std::uint8_t primary() const { return primary_; }
+    void set_primary(std::size_t i) { primary_ = static_cast<std::uint8_t>(i); }
+    /// Where new data goes: the primary when it may, else another (RFC 9260 6.4, RFC 7829 5).
+    std::size_t for_data() const;
+    /// Where a chunk that timed out on `last` goes: another active path when there is one (6.4.1).
+    std::size_t for_retransmission(std::size_t last) const;
+    std::uint32_t flight_bytes() const;
+    /// Smallest packet size over all paths.
+    std::uint32_t packet_bytes(const Profile& profile) const;
+
+ private:
+    static constexpr std::size_t kMoreBytes = sizeof(Path) * (kMaxPaths - kInlinePaths);
+    std::size_t best_but(std::size_t excluded) const;
+    std::array<Path, kInlinePaths> inline_;
+    Path* more_ = nullptr;
+    std::uint8_t count_ = 0;
+    std::uint8_t primary_ = 0;
+};
+
+/// The local address that a path to `remote` leaves from: `addressed` when of the same family, else the first of it.
+IpAddress local_for(const Environment& env, const IpAddress& remote, const IpAddress& addressed);
+
+}  // namespace signalbox::sctp

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// INIT and COOKIE ECHO for an association that exists: RFC 9260 5.2.
+#include <algorithm>
+
+#include "sctp/cookie_case.h"
+#include "sctp/init_parameters.h"
+#include "sctp/replies.h"
+#include "wire/cookie_chunks.h"
+#include "wire/error_causes.h"
+#include "wire/shutdown.h"
+
+namespace signalbox::sctp {
+
+bool Association::knows_all(std::span<const IpAddress> addresses) const {
+    return std::all_of(addresses.begin(), addresses.end(),
+                       [this](const IpAddress& a) { return paths_.find(a) < paths_.size(); });
+}
+
+/// HS-5. Nothing of the association changes.
+void Association::on_init(Environment& env, ReceivePass& pass, const wire::Chunk& chunk) {
+    const auto init = wire::parse_init(chunk.value);
+    if (!init || init->tag.value == 0 || init->streams_in == 0 || init->streams_out == 0 ||
+        init->a_rwnd_bytes < 1500)
+        return env.counters.drop(Drop::init_malformed);
+    if (state_ == State::shutdown_ack_sent) {  // 9.2
+        pending_ |= kShutdownAck;
+        return;
+    }
+    const InitParameters parameters = read_init_parameters(env, init->parameters, pass.packet.source);
+    if (parameters.verdict != InitVerdict::ok) return env.counters.drop(Drop::init_malformed);
+    constexpr std::size_t kRoom = 1024;
+    pass.reply = reply_for(env, pass.packet, init->tag, kRoom);
+    if (pass.reply == nullptr) return env.counters.drop(Drop::init_limited);
+    wire::PacketWriter out{{pass.reply->bytes(), pass.reply->capacity}, {local_port_, remote_port_, init->tag}};
+    if (state_ != State::cookie_wait && !knows_all(parameters.list())) {  // 5.2.1, 5.2.2; H14
+        env.counters.drop(Drop::restart_new_addresses);
+        wire::write_abort(out, false, wire::Cause::restart_with_new_addresses);
+    } else {
+        const bool setting_up = state_ == State::cookie_wait || state_ == State::cookie_echoed;
+        InitAckIdentity identity;
+        identity.tag = setting_up ? local_tag_ : env.tags.draw();
+        identity.initial_tsn = setting_up ? local_initial_tsn_ : Tsn{env.random.u32()};
+        if (state_ != State::cookie_wait) identity.local_tie = local_tie_, identity.remote_tie = remote_tie_;
+        if (write_init_ack(env, pass.packet, *init, parameters, identity, out))
+            env.counters.add(Count::inits_answered);
+    }
+    pass.reply->size = static_cast<std::uint16_t>(out.size());
+}
+
+void Association::on_cookie_echo(Environment& env, ReceivePass& pass, const wire::Chunk& chunk) {
+    if (pass.path >= paths_.size() && accepting_) return env.counters.drop(Drop::cookie_mismatch);
+    const auto acknowledge = [&] {
+        pending_ |= kCookieAck;
+        const std::size_t path = paths_.find(pass.packet.source);
+        if (path >= paths_.size()) return;
+        control_path_ = static_cast<std::uint8_t>(path);  // HS-8
+        if (!paths_[path].confirmed) paths_[path].hb_wanted = true;  // 5.4, H09
+    };
+    if (accepting_) {
+        acknowledge();
+        return establish(env, pass.effects, Event::up);
+    }
+    CookieContents cookie;
+    const CookieVerdict verdict = env.cookies.open(chunk.value, pass.packet, env.now, cookie);
+    if (verdict != CookieVerdict::good) pass.stop = true;  // until judged otherwise
+    switch (verdict) {
+        case CookieVerdict::malformed: return env.counters.drop(Drop::cookie_malformed);
+        case CookieVerdict::bad_mac: return env.counters.drop(Drop::cookie_bad_mac);
+        case CookieVerdict::mismatch: return env.counters.drop(Drop::cookie_mismatch);
+        case CookieVerdict::stale:
+        case CookieVerdict::good: break;
+    }
+    const CookieCase which = judge_cookie({local_tag_, remote_tag_, local_tie_, remote_tie_}, cookie);
+    if (verdict == CookieVerdict::stale && which != CookieCase::expected) {  // HS-4
+        env.counters.drop(Drop::cookie_stale);
+        return report_stale(env, pass, cookie);
+    }
+    pass.stop = false;
+    switch (which) {
+        case CookieCase::restart: return restart(env, pass, cookie);
+        case CookieCase::collision: return collide(env, pass, cookie);
+        case CookieCase::late:
+            pass.stop = true;
+            return env.counters.drop(Drop::cookie_late);
+        case CookieCase::stranger:
+            pass.stop = true;
+            return env.counters.drop(Drop::cookie_mismatch);
+        case CookieCase::expected:
+            acknowledge();
+            if (state_ == State::cookie_echoed) establish(env, pass.effects, Event::up);
+            return;
+    }
+}
+
+void Association::report_stale(Environment& env, ReceivePass& pass, const CookieContents& cookie) {
+    pass.reply = reply_for(env, pass.packet, cookie.remote_tag, 16);
+    if (pass.reply == nullptr) return;
+    const auto late_us = (env.now - cookie.created - cookie.life) / std::chrono::microseconds{1};
+    wire::PacketWriter out{{pass.reply->bytes(), pass.reply->capacity}, {local_port_, remote_port_, cookie.remote_tag}};
+    out.begin_chunk(wire::ChunkType::error);
+    wire::write_cause_stale_cookie(out, static_cast<std::uint32_t>(std::min<std::int64_t>(late_us, 0xffffffff)));
+    out.end_chunk();
+    pass.reply->size = static_cast<std::uint16_t>(out.size());
+}
+
+/// Everything of the old association goes; what was queued or not yet delivered is counted as lost with it.
+void Association::start_afresh(Environment& env, const CookieContents& cookie) {
+    for (std::size_t i = 0; i < paths_.size(); ++i) {
+        Path& path = paths_[i];
+        const bool confirmed = path.confirmed;
+        path.reset(env, IpAddress{path.remote}, IpAddress{path.local});
+        path.confirmed = confirmed;
+    }
+    while (out_.take_back(env)) env.counters.drop(Drop::association_lost);
+    for (; !in_.nothing_ready(); in_.pop_ready(env)) env.counters.drop(Drop::association_lost);
+    constexpr std::size_t kSlice = 1024;
+    while (in_.release(env, kSlice) != 0) {
+    }
+    while (out_.release(env, kSlice) != 0) {
+    }
+    adopt(env, cookie);
+    local_tie_ = {env.random.u32() | 1u};
+    remote_tie_ = {env.random.u32() | 1u};
+}
+
+/// Action A.
+void Association::restart(Environment& env, ReceivePass& pass, const CookieContents& cookie) {
+    if (state_ == State::shutdown_ack_sent) {  // HS-7
+        pass.stop = true;
+        pass.reply = reply_for(env, pass.packet, cookie.remote_tag, 16);
+        if (pass.reply == nullptr) return;
+        wire::PacketWriter out{{pass.reply->bytes(), pass.reply->capacity},
+                               {local_port_, remote_port_, cookie.remote_tag}};
+        wire::write_shutdown_ack(out);
+        out.begin_chunk(wire::ChunkType::error);
+        wire::write_cause(out, wire::Cause::cookie_while_shutting_down);
+        out.end_chunk();
+        pass.reply->size = static_cast<std::uint16_t>(out.size());
+        return;
+    }
+    if (!knows_all(std::span{cookie.addresses}.first(cookie.address_count))) {
+        pass.stop = true;
+        env.counters.drop(Drop::restart_new_addresses);
+        pass.reply = reply_for(env, pass.packet, cookie.remote_tag, 16);
+        if (pass.reply == nullptr) return;
+        wire::PacketWriter out{{pass.reply->bytes(), pass.reply->capacity},
+                               {local_port_, remote_port_, cookie.remote_tag}};
+        wire::write_abort(out, false, wire::Cause::restart_with_new_addresses);
+        pass.reply->size = static_cast<std::uint16_t>(out.size());
+        return;
+    }
+    drop_replies(env);
+    start_afresh(env, cookie);
+    pass.path = paths_.find(pass.packet.source);
+    pending_ = kCookieAck;
+    if (pass.path < paths_.size()) control_path_ = static_cast<std::uint8_t>(pass.path);
+    establish(env, pass.effects, Event::restarted);
+}
+
+/// Action B: the peer's INIT crossed ours; its tag is the one it uses now.
+void Association::collide(Environment& env, ReceivePass& pass, const CookieContents& cookie) {
+    remote_tag_ = cookie.remote_tag;
+    pending_ |= kCookieAck;
+    const bool setting_up = state_ == State::cookie_wait || state_ == State::cookie_echoed;
+    if (setting_up) {
+        const auto addresses = std::span{cookie.addresses}.first(cookie.address_count);
+        if (!start_paths(env, addresses, cookie.local_address)) {
+            start_paths(env, addresses.first(1), cookie.local_address);  // inline: cannot fail
+        }
+        paths_[0].confirmed = true;
+        if (paths_.size() > 1) pass.effects.add(Event::paths_changed);
+        out_.set_peer(env, cookie.streams_out, cookie.remote_window_bytes);
+    }
+    if (setting_up || !in_.received_anything()) in_.start(env, cookie.remote_initial_tsn, cookie.streams_in);
+    pass.path = paths_.find(pass.packet.source);
+    control_path_ = static_cast<std::uint8_t>(pass.path < paths_.size() ? pass.path : paths_.primary());
+    if (setting_up) establish(env, pass.effects, Event::up);
+}
+
+}  // namespace signalbox::sctp
