@@ -9,8 +9,10 @@
 
 #include <array>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <span>
+#include <sstream>
 
 #include "measure.h"
 #include "table/transport_table.h"
@@ -287,17 +289,12 @@ void compare_hashes(const Report& report) {
 }
 
 void start_eal(bool quick) {
-    std::vector<std::string> words{"table_lookup",
-                                   "--no-huge",
-                                   "--no-pci",
-                                   "-l",
-                                   "0",
-                                   "-m",
-                                   quick ? "512" : "3072",
-                                   "--no-telemetry",
-                                   "--log-level=error",
-                                   "--file-prefix",
-                                   "signalbox-perf-table"};
+    // Nothing is shared, so that two runs at once do not meet.
+    std::istringstream line(
+        "table_lookup --no-huge --no-pci --no-shconf --no-telemetry -l 0 "
+        "--log-level=error --file-prefix signalbox-perf -m " +
+        std::string(quick ? "512" : "3072"));
+    std::vector<std::string> words{std::istream_iterator<std::string>(line), {}};
     std::vector<char*> arguments;
     for (auto& word : words) arguments.push_back(word.data());
     if (rte_eal_init(static_cast<int>(arguments.size()), arguments.data()) >= 0) return;
