@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gateway.h"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "events.h"
+#include "io/runtime.h"
+#include "log.h"
+#include "options.h"
+
+namespace signalbox::daemon {
+
+namespace {
+
+std::string summary(const io::Runtime& runtime, const config::Configuration& configuration) {
+    std::string text = configuration.core.node_name + ": " +
+                       std::to_string(runtime.cpus().workers.size()) + " worker(s), " +
+                       std::to_string(configuration.core.peers.size()) + " peer(s), ports";
+    for (const auto& port : runtime.ports()) text += " " + port->name();
+    return text;
+}
+
+/// The core's events, damped, as lines of the log.
+class EventLog {
+ public:
+    EventLog(Log& log, const core::Settings& settings) : log_(log), settings_(settings) {}
+    void take(const core::EventRecord& record) {
+        const auto verdict = damper_.judge(record, io::monotonic_now());
+        if (!verdict.write) return;
+        Line line = line_of(record, settings_);
+        if (verdict.folded != 0) line.text = "(+" + std::to_string(verdict.folded) + " similar)";
+        log_.write(line);
+    }
+
+ private:
+    Log& log_;
+    const core::Settings& settings_;
+    Damper damper_;
+};
+
+}  // namespace
+
+int run_gateway(const config::Configuration& configuration) {
+    Log log(configuration.log_level, configuration.log_format);
+    auto made = io::Runtime::make(configuration.io, configuration.core,
+                                  [&log](unsigned level, std::string_view text) {
+                                      log.write(level_of_syslog(level), "dpdk", std::string(text));
+                                  });
+    if (const auto* problems = std::get_if<std::vector<io::Problem>>(&made)) {
+        for (const io::Problem& problem : *problems)
+            log.write(problem.severity == io::Severity::fatal ? Level::error : Level::warning,
+                      "host_check", problem.format());
+        return kExitFailed;
+    }
+    io::Runtime& runtime = **std::get_if<std::unique_ptr<io::Runtime>>(&made);
+    log.write(Level::info, "started", summary(runtime, configuration));
+    EventLog events(log, configuration.core);
+    runtime.run({.event = [&](const core::EventRecord& record) { events.take(record); },
+                 .notice =
+                     [&](unsigned level, std::string_view text) {
+                         log.write(level_of_syslog(level), "daemon", std::string(text));
+                     }});
+    log.write(Level::info, "stopped", "");
+    return kExitOk;
+}
+
+}  // namespace signalbox::daemon

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The daemon's log on standard error: text or JSON, for a terminal or for journald. Written by a thread of its own;
+// when that cannot keep up, the oldest lines go.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "config/configuration.h"
+#include "events.h"
+
+namespace spdlog {
+class logger;
+}
+
+namespace signalbox::daemon {
+
+class Log {
+ public:
+    Log(config::LogLevel level, config::LogFormat format);
+    ~Log();
+    Log(const Log&) = delete;
+    Log& operator=(const Log&) = delete;
+
+    void write(const Line& line);  // any thread
+    void write(Level level, std::string_view event, std::string text);
+
+ private:
+    std::string body(const Line& line) const;
+
+    config::LogFormat format_;
+    bool journal_ = false;
+    std::shared_ptr<spdlog::logger> logger_;
+};
+
+/// Syslog's numbers (RFC 5424 6.2.1) as EAL uses them.
+Level level_of_syslog(unsigned number);
+/// `name=value ... text`, control characters shown as '?'.
+std::string text_body(const Line& line);
+/// The members of a JSON object, without braces.
+std::string json_body(const Line& line);
+
+}  // namespace signalbox::daemon
