@@ -8,6 +8,8 @@
 #include <cassert>
 #include <cstring>
 
+#include "mem/poison.h"
+
 namespace signalbox::mem {
 
 struct alignas(64) BlockPool::Page {
@@ -21,7 +23,7 @@ struct alignas(64) BlockPool::Page {
 
 namespace {
 
-constexpr std::size_t kHeaderBytes = 64;
+constexpr std::size_t kHeaderBytes = 64;  // sizeof(Page)
 constexpr std::array<std::uint16_t, 7> kBlockBytes{64, 128, 256, 576, 1344, 1984, kPageBytes};
 constexpr std::size_t kWholePage = kBlockBytes.size() - 1;
 
@@ -65,11 +67,14 @@ void BlockPool::trim() noexcept {
 
 void* BlockPool::take_page() noexcept {
     void* const page = pages_.take();
-    if (page != nullptr) ++pages_held_;
+    if (page == nullptr) return nullptr;
+    unpoison(page, kPageBytes);
+    ++pages_held_;
     return page;
 }
 
 void BlockPool::give_page(void* page) noexcept {
+    unpoison(page, kPageBytes);
     --pages_held_;
     pages_.give(page);
 }
@@ -104,6 +109,7 @@ BlockPool::Page* BlockPool::page_with_room(std::size_t size_class) noexcept {
                      .in_use = 0,
                      .fresh = blocks_per_page(size_class),
                      .size_class = static_cast<std::uint8_t>(size_class)};
+        poison(page + 1, kPageBytes - kHeaderBytes);
     }
     link(*page);
     return page;
@@ -121,12 +127,14 @@ void* BlockPool::take(std::size_t bytes) noexcept {
     if (page == nullptr) return nullptr;
     void* block = page->free;
     if (block != nullptr) {
+        unpoison(block, sizeof page->free);
         std::memcpy(&page->free, block, sizeof page->free);
     } else {
         --page->fresh;
         const std::size_t from_end = (page->fresh + std::size_t{1}) * kBlockBytes[size_class];
         block = reinterpret_cast<std::uint8_t*>(page) + kPageBytes - from_end;
     }
+    unpoison(block, bytes);
     ++page->in_use;
     ++in_use_;
     if (page->free == nullptr && page->fresh == 0) unlink(*page);
@@ -144,6 +152,7 @@ void BlockPool::give(void* block, std::size_t bytes) noexcept {
     const bool was_full = page->free == nullptr && page->fresh == 0;
     std::memcpy(block, &page->free, sizeof page->free);
     page->free = block;
+    poison(block, kBlockBytes[size_class]);
     --page->in_use;
     if (was_full) link(*page);
     if (page->in_use > 0) return;

@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "counting_source.h"
+#include "mem/poison.h"
 
 using namespace signalbox;
 using namespace signalbox::mem;
@@ -149,3 +150,19 @@ TEST_CASE("MEM-2: nothing is lost or overwritten over random takes, gives and re
     CHECK(source.out() == 0);
     CHECK(source.wrong_gives == 0);
 }
+
+#if defined(__SANITIZE_ADDRESS__) || defined(SIGNALBOX_POISON)
+TEST_CASE(
+    "MEM-2: under AddressSanitizer a block given back, and what lies behind a block, is poisoned") {
+    CountingSource source;
+    BlockPool pool{source};
+    auto* const block = static_cast<std::uint8_t*>(pool.take(100));
+    CHECK(__asan_address_is_poisoned(block + 99) == 0);
+    CHECK(__asan_address_is_poisoned(block + 100) != 0);
+    pool.give(block, 100);
+    CHECK(__asan_address_is_poisoned(block) != 0);
+    CHECK(pool.take(128) == block);
+    CHECK(__asan_address_is_poisoned(block + 127) == 0);
+    pool.give(block, 128);
+}
+#endif
