@@ -150,6 +150,7 @@ void BlockPool::give(void* block, std::size_t bytes) noexcept {
     Page* const page = reinterpret_cast<Page*>(address & ~std::uintptr_t{kPageBytes - 1});
     assert(page->size_class == size_class && page->in_use > 0);
     const bool was_full = page->free == nullptr && page->fresh == 0;
+    unpoison(block, sizeof page->free);  // the block may have been asked for shorter than a link
     std::memcpy(block, &page->free, sizeof page->free);
     page->free = block;
     poison(block, kBlockBytes[size_class]);
