@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/exporter.h"
+
+#include <prometheus/text_serializer.h>
+
+#include <utility>
+
+#include "metrics/families.h"
+
+namespace signalbox::metrics {
+
+CounterValues CounterValues::of(const Counters& counters) {
+    CounterValues values;
+    for (std::size_t i = 0; i < kCountCount; ++i)
+        values.counts[i] = counters.get(static_cast<Count>(i));
+    for (std::size_t i = 0; i < kDropCount; ++i)
+        values.drops[i] = counters.drops(static_cast<Drop>(i));
+    return values;
+}
+
+Exporter::Exporter(Settings settings, std::string version)
+    : settings_(settings), version_(std::move(version)) {}
+
+std::string Exporter::render(const Snapshot& snapshot) const {
+    return prometheus::TextSerializer{}.Serialize(
+        SnapshotCollectable{snapshot, settings_, version_}.Collect());
+}
+
+}  // namespace signalbox::metrics

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prometheus text of a node: every counter, every drop reason (at zero from the start), and the
+// gauges of the control thread's statistics (operations.md section 3). Holds no state of a scrape:
+// any number of threads may render.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "metrics/settings.h"
+#include "metrics/snapshot.h"
+
+namespace signalbox::metrics {
+
+inline constexpr std::string_view kContentType = "text/plain; version=0.0.4; charset=utf-8";
+
+class Exporter {
+ public:
+    Exporter(Settings settings, std::string version);
+    std::string render(const Snapshot& snapshot) const;
+    std::string render(const core::Node& node) const;
+
+ private:
+    Settings settings_;
+    std::string version_;
+};
+
+}  // namespace signalbox::metrics

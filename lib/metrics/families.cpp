@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/families.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/crc32c.h"
+
+namespace signalbox::metrics {
+
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Families = std::vector<MetricFamily>;
+using Labels = std::vector<ClientMetric::Label>;
+
+// A newline in HELP breaks the text format, and prometheus-cpp does not escape it.
+constexpr bool one_line(std::string_view help) {
+    return !help.empty() && help.find('\n') == std::string_view::npos;
+}
+static_assert(std::all_of(kCountHelp.begin(), kCountHelp.end(), one_line));
+
+constexpr std::array<std::string_view, 4> kAsStates{"down", "inactive", "active", "pending"};
+constexpr std::array<std::string_view, 3> kAspStates{"down", "inactive", "active"};
+
+MetricFamily& family(Families& all, MetricType type, std::string name, std::string_view help) {
+    return all.emplace_back(
+        MetricFamily{"signalbox_" + std::move(name), std::string{help}, type, {}});
+}
+
+void add(MetricFamily& to, Labels labels, double value) {
+    ClientMetric metric;
+    metric.label = std::move(labels);
+    if (to.type == MetricType::Counter)
+        metric.counter.value = value;
+    else
+        metric.gauge.value = value;
+    to.metric.push_back(std::move(metric));
+}
+
+template <class T>
+void single(Families& all, MetricType type, std::string name, std::string_view help, T value) {
+    add(family(all, type, std::move(name), help), {}, static_cast<double>(value));
+}
+
+/// Calls fn with each writer of counters and its name as the label worker.
+template <class Fn>
+void each_writer(const Snapshot& snapshot, Fn&& fn) {
+    for (std::size_t i = 0; i < snapshot.workers.size(); ++i)
+        fn(std::to_string(i), snapshot.workers[i]);
+    fn(std::string{"control"}, snapshot.control);
+}
+
+void add_counts(Families& all, const Snapshot& snapshot) {
+    for (std::size_t c = 0; c < kCountCount; ++c) {
+        auto& counts =
+            family(all, MetricType::Counter, std::string{kCountNames[c]} + "_total", kCountHelp[c]);
+        each_writer(snapshot, [&](const std::string& worker, const CounterValues& values) {
+            add(counts, {{"worker", worker}}, static_cast<double>(values.counts[c]));
+        });
+    }
+}
+
+void add_drops(Families& all, const Snapshot& snapshot) {
+    auto& drops = family(all, MetricType::Counter, "rx_dropped_packets_total",
+                         "packets, chunks and messages discarded, by reason");
+    each_writer(snapshot, [&](const std::string& worker, const CounterValues& values) {
+        for (std::size_t d = 0; d < kDropCount; ++d)
+            add(drops, {{"reason", std::string{kDropNames[d]}}, {"worker", worker}},
+                static_cast<double>(values.drops[d]));
+    });
+}
+
+void add_node(Families& all, const core::NodeStatistics& s) {
+    constexpr auto gauge = MetricType::Gauge;
+    constexpr auto counter = MetricType::Counter;
+    single(all, gauge, "associations", "associations that are established now", s.associations);
+    single(all, gauge, "pages", "pages of memory for associations and their queues", s.pages_total);
+    single(all, gauge, "pages_free", "pages of memory that nobody holds", s.pages_free);
+    single(all, gauge, "transport_table_entries", "transports in the table", s.table.entries);
+    single(all, gauge, "transport_table_buckets", "buckets of the table", s.table.buckets);
+    single(all, gauge, "transport_table_max_depth", "buckets in the table's longest chain",
+           s.table.max_depth);
+    single(all, counter, "transport_table_growths_total", "growths of shards", s.table.growths);
+    single(all, counter, "transport_table_busy_total",
+           "writes put off because another writer held the shard", s.table.busy);
+    single(all, counter, "transport_table_shrinks_total", "shrinkages of shards", s.table.shrinks);
+    single(all, counter, "transport_table_rekeys_total", "shards given a new hash key",
+           s.table.rekeys);
+    single(all, gauge, "control_longest_turn_seconds", "longest turn of the control thread",
+           static_cast<double>(s.control_longest_turn_ns) / 1e9);
+    single(all, counter, "events_dropped_total", "events that the log had no room for",
+           s.events_dropped);
+}
+
+template <class State, std::size_t N>
+void add_states(MetricFamily& to, const std::string& label, const std::string& name, State state,
+                const std::array<std::string_view, N>& states) {
+    for (std::size_t i = 0; i < N; ++i)
+        add(to, {{label, name}, {"state", std::string{states[i]}}},
+            static_cast<std::size_t>(state) == i ? 1 : 0);
+}
+
+void add_servers(Families& all, const Snapshot& snapshot) {
+    const core::NodeStatistics& s = snapshot.statistics;
+    const std::size_t states = std::min(s.as_states.size(), snapshot.as_names.size());
+    if (states != 0) {
+        auto& state = family(all, MetricType::Gauge, "as_state",
+                             "1 for the state in which the application server is");
+        for (std::size_t i = 0; i < states; ++i)
+            add_states(state, "as", snapshot.as_names[i], s.as_states[i], kAsStates);
+    }
+    const std::size_t actives = std::min(s.as_active_asps.size(), snapshot.as_names.size());
+    if (actives == 0) return;
+    auto& active = family(all, MetricType::Gauge, "as_active_asps",
+                          "processes of the application server that are active");
+    for (std::size_t i = 0; i < actives; ++i)
+        add(active, {{"as", snapshot.as_names[i]}}, s.as_active_asps[i]);
+}
+
+void add_peers(Families& all, const Snapshot& snapshot, std::size_t max_peers) {
+    const core::NodeStatistics& s = snapshot.statistics;
+    const std::size_t known = snapshot.peer_names.size();
+    single(all, MetricType::Gauge, "peers", "peers in the configuration", known);
+    single(all, MetricType::Gauge, "peers_not_exported",
+           "peers without series of their own: there are more than metrics.max_peers",
+           known - std::min(known, max_peers));
+    const std::size_t shown = std::min({known, max_peers, s.peer_associated.size()});
+    if (shown != 0) {
+        auto& up = family(all, MetricType::Gauge, "peer_associated",
+                          "1 when the peer has an established association");
+        for (std::size_t i = 0; i < shown; ++i)
+            add(up, {{"peer", snapshot.peer_names[i]}}, s.peer_associated[i] ? 1 : 0);
+    }
+    const std::size_t states = std::min({known, max_peers, s.peer_states.size()});
+    if (states == 0) return;
+    auto& state = family(all, MetricType::Gauge, "peer_asp_state",
+                         "1 for the best state of the peer over its application servers");
+    for (std::size_t i = 0; i < states; ++i)
+        add_states(state, "peer", snapshot.peer_names[i], s.peer_states[i], kAspStates);
+}
+
+}  // namespace
+
+std::vector<MetricFamily> SnapshotCollectable::Collect() const {
+    Families all;
+    all.reserve(kCountCount + 32);
+    add(family(all, MetricType::Gauge, "build_info", "1, with what was built and how as labels"),
+        {{"version", version_},
+         {"compiler", __VERSION__},
+         {"crc32c", std::string{crc32c_implementation()}}},
+        1);
+    single(all, MetricType::Gauge, "workers", "worker threads", snapshot_.workers.size());
+    add_node(all, snapshot_.statistics);
+    add_servers(all, snapshot_);
+    add_peers(all, snapshot_, settings_.max_peers);
+    add_counts(all, snapshot_);
+    add_drops(all, snapshot_);
+    return all;
+}
+
+}  // namespace signalbox::metrics
