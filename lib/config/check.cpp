@@ -76,6 +76,12 @@ bool is_name_character(char c) {
            c == '_' || c == '.';
 }
 
+constexpr const char* kNameForm = "a name: letters, digits, '-', '_' and '.'";
+
+bool is_printable(char c) {
+    return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
+}
+
 class Checker {
  public:
     explicit Checker(Errors& errors) : errors_(errors) {}
@@ -197,6 +203,11 @@ void Checker::named(Node& node, const Key& key) {
                       std::to_string(node.children.size()) + " are too many: at most " +
                           std::to_string(key.most));
     for (Node& child : node.children) {
+        if (child.key.empty() ||
+            !std::all_of(child.key.begin(), child.key.end(), is_name_character)) {
+            errors_.add(child.key_place, quoted(child.key) + " is not " + kNameForm);
+            child.good = false;
+        }
         if (child.kind != Node::Kind::map)
             refuse(child, key, "a map is due here, not " + std::string(kind_name(child.kind)));
         if (child.good) map(child, key.keys, " in " + std::string(key.name));
@@ -269,6 +280,8 @@ void Checker::textual(Node& node, const Key& key) {
                       std::to_string(length) + " characters are out of range: " +
                           std::to_string(key.min) + " to " + std::to_string(key.max));
     bool good = true;
+    if (!std::all_of(node.text.begin(), node.text.end(), is_printable))
+        return refuse(node, key, quoted(node.text) + " has control characters");
     if (key.type == Type::name)
         good = std::all_of(node.text.begin(), node.text.end(), is_name_character);
     if (key.type == Type::path) good = node.text[0] == '/';
@@ -278,7 +291,7 @@ void Checker::textual(Node& node, const Key& key) {
     if (key.type == Type::mac) good = parse_mac(node.text).has_value();
     if (good) return;
     std::string form(type_name(key.type));
-    if (key.type == Type::name) form += ": letters, digits, '-', '_' and '.'";
+    if (key.type == Type::name) form = kNameForm;
     if (key.type == Type::path) form = "an absolute path";
     refuse(node, key, quoted(node.text) + " is not " + form);
 }

@@ -14,6 +14,10 @@ bool starts_character(char c) {
     return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
 }
 
+bool is_control(char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
+
 /// Blanks up to the caret; tabs are kept so that it stands right, UTF-8 continuation bytes take no
 /// room.
 std::string indent(const std::string& line, int column) {
@@ -51,10 +55,12 @@ std::string Errors::line(int number) const {
 }
 
 void Errors::add(Place place, std::string text) {
-    if (list_.size() == kMaxErrors) {
+    if (is_full()) {
         ++left_out_;
         return;
     }
+    // An escape in quotes must not reach the terminal.
+    std::replace_if(text.begin(), text.end(), is_control, '?');
     std::string source = place.column <= static_cast<int>(kMaxSourceLine) ? line(place.line) : "";
     list_.push_back({file_, place.line, place.column, std::move(text), std::move(source)});
 }

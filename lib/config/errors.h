@@ -22,6 +22,7 @@ class Errors {
 
     void add(Place place, std::string text);
     bool empty() const { return list_.empty(); }
+    bool is_full() const { return list_.size() == kMaxErrors; }  // further ones are only counted
     /// By place, at most kMaxErrors and then a last one that says how many were left out.
     std::vector<Error> take();
 

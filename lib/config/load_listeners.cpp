@@ -34,6 +34,7 @@ void Loader::load_node(const Node& root) {
 }
 
 void Loader::load_listeners(const Node& root) {
+    listeners_.begin(root.find("listeners"));
     for (const Node& node : root.children_of("listeners")) {
         if (!node.good) continue;
         listeners_.add_entry(node, errors_);
@@ -104,6 +105,7 @@ void Loader::claim_endpoints(const Node& node, const core::ListenerSettings& lis
 }
 
 void Loader::load_instances(const Node& root) {
+    instances_.begin(root.find("instances"));
     for (const Node& node : root.children_of("instances")) {
         if (!node.good) continue;
         instances_.add_entry(node, errors_);

@@ -116,14 +116,18 @@ void Loader::load_template(const Node& node) {
     const Node* name = node.find("name");
     const Node* count = node.find("count");
     const Node* first = node.find("first_address");
-    if (name == nullptr || count == nullptr || first == nullptr) return;
+    if (name == nullptr || count == nullptr || first == nullptr) return peers_.mark_incomplete();
     const std::size_t at = name->text.find(kCounter);
-    if (at == std::string::npos)
+    if (at == std::string::npos) {
+        peers_.mark_incomplete();
         return errors_.add(name->place, "name: '" + name->text + "' has no {n}");
+    }
     const auto number = static_cast<std::size_t>(count->number);
-    if (out_.core.peers.size() + number > kMaxPeersInAll)
+    if (out_.core.peers.size() + number > kMaxPeersInAll) {
+        peers_.mark_incomplete();
         return errors_.add(count->place,
                            "count: more than " + std::to_string(kMaxPeersInAll) + " peers in all");
+    }
     templates_.push_back({&node, out_.core.peers.size(), number});
     IpAddress address = IpAddress::parse(first->text).value_or(IpAddress{});
     bool good = true;
@@ -138,12 +142,17 @@ void Loader::load_template(const Node& node) {
                         "first_address: no address is left for peer " + std::to_string(n + 1));
             good = false;
         }
-        if (!good) return static_cast<void>(templates_.pop_back());
-        out_.core.peers.push_back(std::move(peer));
+        out_.core.peers.push_back(std::move(peer));  // even then: the name has its index
+        if (!good) {
+            templates_.pop_back();
+            return peers_.mark_incomplete();
+        }
     }
 }
 
 void Loader::load_peers(const Node& root) {
+    peers_.begin(root.find("peers"));
+    peers_.begin(root.find("peer_templates"));
     for (const Node& node : root.children_of("peers"))
         if (node.good) load_peer(node);
     for (const Node& node : root.children_of("peer_templates"))

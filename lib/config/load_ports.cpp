@@ -11,9 +11,18 @@ namespace {
 constexpr std::size_t kMaxInterfaceName = 15;  // IFNAMSIZ with its end
 constexpr std::uint16_t kMinMtuIpv6 = 1280;    // RFC 8200 5
 
+/// Stricter than the kernel: a comma or a blank would be read as more arguments of the driver.
 bool is_interface_name(std::string_view text) {
+    const auto is_allowed = [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+               std::string_view("._-@").find(c) != std::string_view::npos;
+    };
     return text.size() <= kMaxInterfaceName && text != "." && text != ".." &&
-           text.find_first_of("/ :\t") == std::string_view::npos;
+           std::all_of(text.begin(), text.end(), is_allowed);
+}
+
+bool is_socket_path(std::string_view text) {
+    return text.substr(0, 1) == "/" && text.find(',') == std::string_view::npos;
 }
 
 /// Domain, bus, device, function: 0000:03:00.1
@@ -115,8 +124,8 @@ void Loader::check_device(const Node& node, io::Driver driver) {
     if (is_interface && !is_interface_name(device->text)) wanted = "an interface name";
     if (driver == io::Driver::pci && !is_pci_address(device->text))
         wanted = "a PCI address such as 0000:03:00.0";
-    if (driver == io::Driver::memif && device->text.substr(0, 1) != "/")
-        wanted = "an absolute path";
+    if (driver == io::Driver::memif && !is_socket_path(device->text))
+        wanted = "an absolute path without commas";
     if (!wanted.empty())
         errors_.add(device->place, "device: '" + device->text + "' is not " + wanted);
     const auto [known, fresh] =

@@ -37,7 +37,10 @@ void Loader::load_profiles(const Node& root) {
         out_.core.profiles.push_back({kPresetNames[i], kPresets[i]});
         out_.core.profiles.back().values.path_mtu_bytes = path_mtu(Node{});
     }
+    profiles_.begin(root.find("sctp_profiles"));
     for (const Node& node : root.children_of("sctp_profiles")) {
+        const bool is_duplicate = !node.good && profiles_.index_of(node.key);
+        if (is_duplicate) continue;
         profiles_.add(node.key, node.key_place, errors_);
         out_.core.profiles.push_back({node.key, node.good ? load_profile(node) : sctp::Profile{}});
     }

@@ -23,12 +23,12 @@ Place place_of(const Node& node, std::string_view key) {
 }  // namespace
 
 void Loader::load_servers(const Node& root) {
-    std::vector<Node> nodes;
+    std::vector<const Node*> nodes;
     for (const Node& node : root.children_of("application_servers")) {
         if (!node.good) continue;
         servers_.add_entry(node, errors_);
         out_.core.servers.push_back(load_server(node));
-        nodes.push_back(node);
+        nodes.push_back(&node);
     }
     join_templates();
     check_contexts(nodes);
@@ -75,24 +75,14 @@ void Loader::load_keys(const Node& node, sigtran::AsSettings& server) {
             errors_.add(place_of(item, "mask"),
                         "mask: a point code of instance '" + instance.name + "' has " +
                             std::to_string(instance.point_code_bits) + " bits");
-        const sigtran::DestinationKey key{*code, static_cast<std::uint8_t>(mask)};
-        const auto is_same = [&](const sigtran::DestinationKey& other) {
-            const std::uint32_t compared = ~std::uint32_t{0} << mask;
-            return other.mask_bits == key.mask_bits &&
-                   (other.dpc.value & compared) == (code->value & compared);
-        };
-        const auto has_it = [&](const sigtran::AsSettings& other) {
-            return other.instance == server.instance &&
-                   std::any_of(other.keys.begin(), other.keys.end(), is_same);
-        };
-        const auto owner = std::find_if(out_.core.servers.begin(), out_.core.servers.end(), has_it);
-        if (has_it(server))
-            errors_.add(dpc->place, "dpc: " + dpc->text + " is named twice");
-        else if (owner != out_.core.servers.end())
+        const std::uint32_t compared = code->value & ~std::uint32_t{0} << mask;
+        const auto [owner, fresh] =
+            server_of_key_.emplace(std::tuple{server.instance, mask, compared}, server.name);
+        if (!fresh)
             errors_.add(dpc->place, "dpc: " + dpc->text +
-                                        " already belongs to application server '" + owner->name +
+                                        " already belongs to application server '" + owner->second +
                                         "'");
-        server.keys.push_back(key);
+        server.keys.push_back({*code, static_cast<std::uint8_t>(mask)});
     }
 }
 
@@ -131,22 +121,22 @@ void Loader::join_templates() {
 
 /// sigtran.md 5: one routing context per instance and network appearance names one application
 /// server.
-void Loader::check_contexts(const std::vector<Node>& nodes) {
+void Loader::check_contexts(const std::vector<const Node*>& nodes) {
     using Context = std::tuple<std::uint16_t, std::optional<std::uint32_t>, std::uint32_t>;
     std::map<Context, std::string> known;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         const sigtran::AsSettings& server = out_.core.servers[i];
-        if (!server.routing_context || nodes[i].find("instance") == nullptr) continue;
+        if (!server.routing_context || nodes[i]->find("instance") == nullptr) continue;
         const Context context{server.instance, server.network_appearance, *server.routing_context};
         const auto [owner, fresh] = known.emplace(context, server.name);
         if (!fresh)
-            errors_.add(place_of(nodes[i], "routing_context"),
+            errors_.add(place_of(*nodes[i], "routing_context"),
                         "routing_context: " + std::to_string(*server.routing_context) +
                             " already belongs to application server '" + owner->second + "'");
     }
 }
 
-void Loader::check_members(const std::vector<Node>& nodes) {
+void Loader::check_members(const std::vector<const Node*>& nodes) {
     std::vector<std::size_t> servers_of_peer(out_.core.peers.size());
     for (const sigtran::AsSettings& server : out_.core.servers)
         for (const sigtran::Member& member : server.members) ++servers_of_peer[member.peer.value];
@@ -154,7 +144,7 @@ void Loader::check_members(const std::vector<Node>& nodes) {
         const sigtran::AsSettings& server = out_.core.servers[i];
         const std::size_t members = server.members.size();
         if (members > 0 && server.required_active > members)
-            errors_.add(place_of(nodes[i], "required_active"),
+            errors_.add(place_of(*nodes[i], "required_active"),
                         "required_active: " + std::to_string(server.required_active) + " of " +
                             std::to_string(members) + " members");
         const auto serves_more = [&](const sigtran::Member& m) {
@@ -163,11 +153,11 @@ void Loader::check_members(const std::vector<Node>& nodes) {
         const auto found = std::find_if(server.members.begin(), server.members.end(), serves_more);
         // Without it the peer could not say which one it means (RFC 4666 3.3.1).
         if (!server.routing_context && found != server.members.end())
-            errors_.add(nodes[i].place,
+            errors_.add(nodes[i]->place,
                         "missing key 'routing_context' in application_servers: peer '" +
                             out_.core.peers[found->peer.value].m3ua.name +
                             "' serves another one too");
-        check_asp_ids(nodes[i], server);
+        check_asp_ids(*nodes[i], server);
     }
 }
 

@@ -3,6 +3,7 @@
 // clashes, sums).
 #pragma once
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -50,8 +51,8 @@ class Loader {
     void load_keys(const Node& node, sigtran::AsSettings& server);
     void load_members(const Node& node, sigtran::AsSettings& server);
     void join_templates();
-    void check_contexts(const std::vector<Node>& nodes);
-    void check_members(const std::vector<Node>& nodes);
+    void check_contexts(const std::vector<const Node*>& nodes);
+    void check_members(const std::vector<const Node*>& nodes);
     void check_asp_ids(const Node& node, const sigtran::AsSettings& server);
 
     struct TemplateMembers {  // peers first .. first + count of a template serve what it names
@@ -72,6 +73,8 @@ class Loader {
         peer_of_address_;  // by listener's port
     std::map<std::pair<std::uint16_t, IpAddress>, std::string> listener_of_endpoint_;
     std::map<std::pair<io::Driver, std::string>, int> line_of_device_;
+    std::map<std::tuple<std::uint16_t, std::int64_t, std::uint32_t>, std::string>
+        server_of_key_;  // by instance, mask and compared bits
     std::vector<TemplateMembers> templates_;
 };
 

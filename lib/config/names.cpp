@@ -27,6 +27,12 @@ void Names::add_entry(const Node& entry, Errors& errors) {
     ++size_;
 }
 
+void Names::begin(const Node* list) {
+    if (list == nullptr) return mark_incomplete();
+    for (const Node& entry : list->children)
+        if (!entry.good) mark_incomplete();
+}
+
 std::optional<std::size_t> Names::index_of(const std::string& name) const {
     const auto at = entries_.find(name);
     if (at == entries_.end()) return std::nullopt;
@@ -40,7 +46,7 @@ std::optional<std::size_t> Names::find(const Node* reference, Errors& errors) co
     std::vector<std::string_view> known;
     constexpr std::size_t kMaxCompared = 1000;  // keeps a file full of wrong references cheap
     for (const auto& [name, entry] : entries_)
-        if (known.size() < kMaxCompared) known.push_back(name);
+        if (known.size() < kMaxCompared && !errors.is_full()) known.push_back(name);
     errors.add(reference->place, "no " + kind_ + " is called '" + reference->text + "'" +
                                      suggestion(reference->text, known));
     return std::nullopt;

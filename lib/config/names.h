@@ -20,6 +20,10 @@ class Names {
     bool add(const std::string& name, Place place, Errors& errors);
     /// The same from an entry's key `name`; one whose name was refused keeps its index.
     void add_entry(const Node& entry, Errors& errors);
+    /// What was refused before may have had any name: nobody is told then that a name is unknown.
+    void mark_incomplete() { complete_ = false; }
+    /// The same, if the list itself or an entry was refused.
+    void begin(const Node* list);
     /// nullopt, and an error: nobody has the name. A null reference was reported before.
     std::optional<std::size_t> find(const Node* reference, Errors& errors) const;
     /// The same for names that may be missing without an error.

@@ -326,10 +326,35 @@ TEST_CASE("all errors come at once, in the order of the file") {
                                    "1:21 id: 256 is out of range: 0 to 255",
                                    "2:27 driver: 'tapp' is not one of tap, af_packet, memif, pci, "
                                    "ring; did you mean 'tap'?",
-                                   "3:29 no listener is called 'nobody'",
                                    "3:69 no profile is called 'none'",
                                    "3:75 duplicate key 'profile': first given in line 3",
                                    "4:7 unknown key 'levle' in log; did you mean 'level'?"});
+}
+
+TEST_CASE("one slip does not make errors of what refers to it") {
+    CHECK(errors_of("node: {name: n}\n"
+                    "ports: [{name: p, driver: tap, device: t, addresses: [10.0.0.1/24]}]\n"
+                    "lisetners: [{name: l}]\n"
+                    "peers: [{name: a, listener: l, addresses: [10.0.0.2]}]\n") ==
+          std::vector<std::string>{"1:1 missing key 'listeners': SCTP ports that are served",
+                                   "3:1 unknown key 'lisetners'; did you mean 'listeners'?"});
+    check({
+        {"a template that fails half-way",
+         "instances: [{name: i, point_code: 1-1-1}]\npeer_templates:\n"
+         "  - {name: 'c{n}', count: 5, listener: l, first_address: 9.255.255.255}\n"
+         "application_servers: [{name: s, instance: i, members: [{peer: c1}, {peer: c2}, {peer: "
+         "c4}]}]\n",
+         {"11:58 10.0.0.1 is our own address, on port 'p'"}},
+        {"a profile that is no map",
+         "    profile: s\nsctp_profiles: {s: 1}\n",
+         {"10:20 sctp_profiles: a map is due here, not a value"}},
+        {"a profile's name",
+         "sctp_profiles: {'a\\b': {}}\n",
+         {"9:17 'a\\b' is not a name: letters, digits, '-', '_' and '.'"}},
+        {"an escape in quotes",
+         "control: {socket: \"/a\\eb\"}\n",
+         {"9:19 socket: '/a?b' has control characters"}},
+    });
 }
 
 TEST_CASE("the broken files of the end-to-end test give the lines that it expects") {
