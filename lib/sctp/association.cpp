@@ -16,20 +16,27 @@ void Association::set_state(State next) {
     state_ = next;
 }
 
-bool Association::start_paths(Environment& env, std::span<const IpAddress> remotes, const IpAddress& addressed) {
+bool Association::start_paths(Environment& env, std::span<const IpAddress> remotes,
+                              const IpAddress& addressed) {
     paths_.clear(env);
-    for (const IpAddress& remote : remotes)
-        if (!paths_.add(env, remote, local_for(env, remote, addressed))) {
+    for (const IpAddress& remote : remotes) {
+        const IpAddress local = local_for(env, remote, addressed);
+        if (local.is_unspecified() || local.is_v4() != remote.is_v4())
+            continue;  // no way to go there
+        if (!paths_.add(env, remote, local)) {
             paths_.clear(env);
             return false;
         }
+    }
     return paths_.size() != 0;
 }
 
-bool Association::connect(Environment& env, std::span<const IpAddress> remotes, std::uint16_t local_port,
-                          std::uint16_t remote_port) {
+bool Association::connect(Environment& env, std::span<const IpAddress> remotes,
+                          std::uint16_t local_port, std::uint16_t remote_port) {
     if (state_ != State::closed || remotes.empty() || env.local_addresses.empty()) return false;
-    if (!start_paths(env, remotes.first(std::min(remotes.size(), kMaxRemoteAddresses)), IpAddress{})) return false;
+    if (!start_paths(env, remotes.first(std::min(remotes.size(), kMaxRemoteAddresses)),
+                     IpAddress{}))
+        return false;
     local_port_ = local_port;
     remote_port_ = remote_port;
     local_tag_ = env.tags.draw();
@@ -71,8 +78,8 @@ void Association::finish(Environment& env, Effects& effects, Event event, std::u
     effects.add(event, 0, cause);
 }
 
-void Association::abort_with(Environment& env, Effects& effects, std::uint16_t cause, std::uint64_t information,
-                             std::uint8_t information_bytes) {
+void Association::abort_with(Environment& env, Effects& effects, std::uint16_t cause,
+                             std::uint64_t information, std::uint8_t information_bytes) {
     if (state_ == State::closed) return;
     if (remote_tag_.value != 0) {  // before INIT ACK the peer has no tag and no association
         pending_ |= kAbort;
@@ -130,30 +137,63 @@ bool Association::release(Environment& env, std::size_t max_blocks) {
 
 Time Association::next_deadline() const {
     if (state_ == State::closed) return ended_quietly_ ? Time{} : kNever;
-    Time least = std::min({control_timer_, guard_timer_, verify_due_, in_.sack_deadline(), out_.probe_deadline()});
+    Time least = std::min(
+        {control_timer_, guard_timer_, verify_due_, in_.sack_deadline(), out_.probe_deadline()});
     for (std::size_t i = 0; i < paths_.size(); ++i) least = std::min(least, paths_[i].deadline());
     return least;
 }
 
 PathView Association::path(std::size_t index) const {
     const Path& p = paths_[index];
-    return {.remote = p.remote, .local = p.local, .confirmed = p.confirmed, .active = p.active,
-            .potentially_failed = p.potentially_failed, .error_count = p.error_count, .cwnd_bytes = p.cwnd_bytes,
-            .ssthresh_bytes = p.ssthresh_bytes, .outstanding_bytes = p.flight_bytes, .rto = p.rto, .srtt = p.srtt};
+    return {.remote = p.remote,
+            .local = p.local,
+            .confirmed = p.confirmed,
+            .active = p.active,
+            .potentially_failed = p.potentially_failed,
+            .error_count = p.error_count,
+            .cwnd_bytes = p.cwnd_bytes,
+            .ssthresh_bytes = p.ssthresh_bytes,
+            .outstanding_bytes = p.flight_bytes,
+            .rto = p.rto,
+            .srtt = p.srtt};
 }
 
-State Association::state() const { return state_; }
-std::uint16_t Association::local_port() const { return local_port_; }
-std::uint16_t Association::remote_port() const { return remote_port_; }
-VerificationTag Association::local_tag() const { return local_tag_; }
-VerificationTag Association::remote_tag() const { return remote_tag_; }
-std::uint16_t Association::streams_out() const { return out_.streams(); }
-std::uint16_t Association::streams_in() const { return in_.streams(); }
-std::size_t Association::path_count() const { return paths_.size(); }
-IpAddress Association::remote_address(std::size_t index) const { return paths_[index].remote; }
-std::uint32_t Association::queued_bytes() const { return out_.queued_bytes(); }
-std::uint32_t Association::ready_bytes() const { return in_.ready_bytes(); }
-std::uint32_t Association::receive_window() const { return in_.window(); }
+State Association::state() const {
+    return state_;
+}
+std::uint16_t Association::local_port() const {
+    return local_port_;
+}
+std::uint16_t Association::remote_port() const {
+    return remote_port_;
+}
+VerificationTag Association::local_tag() const {
+    return local_tag_;
+}
+VerificationTag Association::remote_tag() const {
+    return remote_tag_;
+}
+std::uint16_t Association::streams_out() const {
+    return out_.streams();
+}
+std::uint16_t Association::streams_in() const {
+    return in_.streams();
+}
+std::size_t Association::path_count() const {
+    return paths_.size();
+}
+IpAddress Association::remote_address(std::size_t index) const {
+    return paths_[index].remote;
+}
+std::uint32_t Association::queued_bytes() const {
+    return out_.queued_bytes();
+}
+std::uint32_t Association::ready_bytes() const {
+    return in_.ready_bytes();
+}
+std::uint32_t Association::receive_window() const {
+    return in_.window();
+}
 
 bool Association::is_consistent() const {
     if (!in_.is_consistent()) return false;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One SCTP association, RFC 9260, pure: bytes in, bytes out, time and randomness passed in.
 //
-// Lifetime: create in place with accept() (server, from a valid COOKIE ECHO) or connect() (client), feed with
-// receive(), advance() at next_deadline(), write with flush(), read with the returned Effects and ready messages; after
-// Event closed/aborted/lost flush() once more (a last ABORT or SHUTDOWN COMPLETE may wait), then release() in slices.
+// Lifetime: create in place with accept() (server, from a valid COOKIE ECHO) or connect() (client),
+// feed with receive(), advance() at next_deadline(), write with flush(), read with the returned
+// Effects and ready messages; after Event closed/aborted/lost flush() once more (a last ABORT or
+// SHUTDOWN COMPLETE may wait), then release() in slices.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -28,8 +29,14 @@ inline constexpr std::size_t kMaxRemoteAddresses = 16;  // more in an INIT: refu
 inline constexpr std::size_t kMaxLocalAddresses = 8;
 
 enum class State : std::uint8_t {  // RFC 9260 4
-    closed, cookie_wait, cookie_echoed, established,
-    shutdown_pending, shutdown_sent, shutdown_received, shutdown_ack_sent,
+    closed,
+    cookie_wait,
+    cookie_echoed,
+    established,
+    shutdown_pending,
+    shutdown_sent,
+    shutdown_received,
+    shutdown_ack_sent,
 };
 
 struct PathView {
@@ -48,18 +55,20 @@ struct PathView {
 
 class Association {
  public:
-    /// Client: begins the handshake; INIT leaves with the next flush(). `remotes`: configured addresses, primary first.
+    /// Client: begins the handshake; INIT leaves with the next flush(). `remotes`: configured
+    /// addresses, primary first.
     bool connect(Environment& env, std::span<const IpAddress> remotes, std::uint16_t local_port,
                  std::uint16_t remote_port);
-    /// Server: takes the state from an authenticated cookie; the COOKIE ECHO's packet must be given to receive() next.
+    /// Server: takes the state from an authenticated cookie; the COOKIE ECHO's packet must be given
+    /// to receive() next.
     bool accept(Environment& env, const CookieContents& cookie);
 
     /// One packet for this association (found by address and ports; the tag is judged here).
     void receive(Environment& env, const Packet& packet, Effects& effects);
     /// Timers due at env.now.
     void advance(Environment& env, Effects& effects);
-    /// Writes what may be sent now: control first, SACK, then as many DATA as windows and MTU allow. At most
-    /// `max_packets`; returns true when more waits (call again next turn).
+    /// Writes what may be sent now: control first, SACK, then as many DATA as windows and MTU
+    /// allow. At most `max_packets`; returns true when more waits (call again next turn).
     bool flush(Environment& env, TransmitSink& sink, std::size_t max_packets = 64);
     Time next_deadline() const;  // kNever when no timer runs
 
@@ -67,19 +76,25 @@ class Association {
     SendStatus send(Environment& env, StreamId stream, Ppid ppid, bool unordered,
                     std::span<const std::span<const std::uint8_t>> pieces);
     void shutdown(Environment& env);
-    void abort(Environment& env, std::uint16_t cause, Effects& effects);  // cause 12: user initiated
+    void abort(Environment& env, std::uint16_t cause,
+               Effects& effects);  // cause 12: user initiated
 
-    /// A message of effects.delivered() that core cannot route now: kept, charged to the receive window, first in order.
-    /// While messages are held receive() delivers nothing directly. False: no memory (the caller counts the loss).
+    /// A message of effects.delivered() that core cannot route now: kept, charged to the receive
+    /// window, first in order. While messages are held receive() delivers nothing directly. False:
+    /// no memory (the caller counts the loss).
     bool hold(Environment& env, const Message& message);
-    /// The oldest message ready for delivery that was not delivered from a packet; valid until pop_ready() or the next
-    /// call. Held, reassembled and formerly out-of-order messages come this way.
+    /// The oldest message ready for delivery that was not delivered from a packet; valid until
+    /// pop_ready() or the next call. Held, reassembled and formerly out-of-order messages come this
+    /// way.
     std::optional<Message> front_ready(Environment& env);
     void pop_ready(Environment& env);
 
-    /// DAT-11: messages not acknowledged, oldest first, one per call, after the association ended. `sent`: it was on the
-    /// wire at least once. nullopt: no more. Valid until the next call.
-    struct Unsent { Message message; bool sent; };
+    /// DAT-11: messages not acknowledged, oldest first, one per call, after the association ended.
+    /// `sent`: it was on the wire at least once. nullopt: no more. Valid until the next call.
+    struct Unsent {
+        Message message;
+        bool sent;
+    };
     std::optional<Unsent> take_back(Environment& env);
 
     /// Frees memory, at most `max_blocks` at a time; true when done. (STR-3)
@@ -95,27 +110,33 @@ class Association {
     std::size_t path_count() const;
     PathView path(std::size_t index) const;
     IpAddress remote_address(std::size_t index) const;
-    std::uint32_t queued_bytes() const;       // unsent + unacknowledged user data
-    std::uint32_t receive_window() const;     // what a SACK would advertise now
+    std::uint32_t queued_bytes() const;    // unsent + unacknowledged user data
+    std::uint32_t receive_window() const;  // what a SACK would advertise now
     std::uint32_t ready_bytes() const;
-    bool is_consistent() const;               // style rule 7; DAT-2 among them
+    bool is_consistent() const;  // style rule 7; DAT-2 among them
 
  private:
     enum Pending : std::uint16_t {  // control chunks that flush() still has to write
-        kInit = 1, kCookieEcho = 2, kCookieAck = 4, kShutdown = 8, kShutdownAck = 16, kShutdownComplete = 32,
+        kInit = 1,
+        kCookieEcho = 2,
+        kCookieAck = 4,
+        kShutdown = 8,
+        kShutdownAck = 16,
+        kShutdownComplete = 32,
         kAbort = 64,
     };
-    struct Reply;         // replies.h
-    class FlushPass;      // flush.cpp
-    struct ReceivePass;   // receive.cpp
+    struct Reply;        // replies.h
+    class FlushPass;     // flush.cpp
+    struct ReceivePass;  // receive.cpp
 
     // association.cpp
     void set_state(State next);
     void stop(Environment& env);
     void finish(Environment& env, Effects& effects, Event event, std::uint16_t cause = 0);
-    void abort_with(Environment& env, Effects& effects, std::uint16_t cause, std::uint64_t information = 0,
-                    std::uint8_t information_bytes = 0);
-    bool start_paths(Environment& env, std::span<const IpAddress> remotes, const IpAddress& addressed);
+    void abort_with(Environment& env, Effects& effects, std::uint16_t cause,
+                    std::uint64_t information = 0, std::uint8_t information_bytes = 0);
+    bool start_paths(Environment& env, std::span<const IpAddress> remotes,
+                     const IpAddress& addressed);
     void check() const;
 
     // receive.cpp
@@ -154,8 +175,10 @@ class Association {
     void advance_shutdown(Environment& env);
 
     // replies.cpp
-    Reply* reply_for(Environment& env, const Packet& packet, VerificationTag tag, std::size_t bytes);
-    bool reply_chunk(Environment& env, ReceivePass& pass, wire::ChunkType type, std::uint8_t flags, wire::Bytes value);
+    Reply* reply_for(Environment& env, const Packet& packet, VerificationTag tag,
+                     std::size_t bytes);
+    bool reply_chunk(Environment& env, ReceivePass& pass, wire::ChunkType type, std::uint8_t flags,
+                     wire::Bytes value);
     void drop_replies(Environment& env);
 
     // timers.cpp
@@ -170,13 +193,13 @@ class Association {
     void verify_next_path(Environment& env);
 
     State state_ = State::closed;
-    bool accepting_ = false;        // accept() was called: the COOKIE ECHO comes next
-    bool ended_quietly_ = false;    // closed outside receive() and advance(): the event is still owed
-    bool data_seen_ = false;        // in the packet being processed
+    bool accepting_ = false;      // accept() was called: the COOKIE ECHO comes next
+    bool ended_quietly_ = false;  // closed outside receive() and advance(): the event is still owed
+    bool data_seen_ = false;      // in the packet being processed
     std::uint8_t control_count_ = 0;  // transmissions of what control_timer_ guards
     std::uint8_t control_path_ = 0;   // where control chunks go
     std::uint8_t reply_count_ = 0;
-    std::uint8_t verify_next_ = 0;    // round robin over unconfirmed paths
+    std::uint8_t verify_next_ = 0;  // round robin over unconfirmed paths
     std::uint8_t abort_information_bytes_ = 0;
     std::uint8_t stale_retries_ = 0;
     std::uint16_t pending_ = 0;
@@ -188,12 +211,14 @@ class Association {
     std::uint32_t preservative_ms_ = 0;
     VerificationTag local_tag_;
     VerificationTag remote_tag_;
-    VerificationTag local_tie_;   // nonces, not the tags: INIT ACK may go to a stranger (RFC 9260 5.2.2)
+    VerificationTag
+        local_tie_;  // nonces, not the tags: INIT ACK may go to a stranger (RFC 9260 5.2.2)
     VerificationTag remote_tie_;
     Tsn local_initial_tsn_;
     Time control_timer_ = kNever;  // T1-init, T1-cookie, T2-shutdown
-    Time guard_timer_ = kNever;    // T5-shutdown-guard, and the bound of every other closing state (HS-11)
-    Time verify_due_ = kNever;     // next HEARTBEAT to an unconfirmed path
+    Time guard_timer_ =
+        kNever;  // T5-shutdown-guard, and the bound of every other closing state (HS-11)
+    Time verify_due_ = kNever;  // next HEARTBEAT to an unconfirmed path
     Time control_sent_at_{};
     StoredPiece* cookie_ = nullptr;  // client: until COOKIE ACK
     Reply* replies_ = nullptr;
@@ -202,14 +227,18 @@ class Association {
     Outbound out_;
 };
 
-/// Stateless: judges an INIT for a listener and writes INIT ACK (or ABORT) into the sink. RFC 9260 5.1, 5.2.2.
-/// The packet holds exactly one INIT chunk; nothing is kept. False: dropped by name, nothing sent.
+/// Stateless: judges an INIT for a listener and writes INIT ACK (or ABORT) into the sink. RFC
+/// 9260 5.1, 5.2.2. The packet holds exactly one INIT chunk; nothing is kept. False: dropped by
+/// name, nothing sent.
 bool answer_init(Environment& env, const Packet& packet, TransmitSink& sink);
 
-/// Out of the blue, RFC 9260 8.4: answers with ABORT or SHUTDOWN COMPLETE, or not at all. True: something was sent.
+/// Out of the blue, RFC 9260 8.4: answers with ABORT or SHUTDOWN COMPLETE, or not at all. True:
+/// something was sent.
 bool answer_out_of_the_blue(Environment& env, const Packet& packet, TransmitSink& sink);
 
-/// A cookie past its life for which there is no association: ERROR "stale cookie" to the peer (HS-4).
-bool answer_stale_cookie(Environment& env, const Packet& packet, const CookieContents& cookie, TransmitSink& sink);
+/// A cookie past its life for which there is no association: ERROR "stale cookie" to the peer
+/// (HS-4).
+bool answer_stale_cookie(Environment& env, const Packet& packet, const CookieContents& cookie,
+                         TransmitSink& sink);
 
 }  // namespace signalbox::sctp

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Graceful end, RFC 9260 9.2.
 //
-//   established --shutdown()--> shutdown_pending --drained: SHUTDOWN--> shutdown_sent --SHUTDOWN ACK--> closed
-//        '--SHUTDOWN--> shutdown_received --drained: SHUTDOWN ACK--> shutdown_ack_sent --SHUTDOWN COMPLETE--> closed
+//   established --shutdown()--> shutdown_pending --drained: SHUTDOWN--> shutdown_sent --SHUTDOWN
+//   ACK--> closed
+//        '--SHUTDOWN--> shutdown_received --drained: SHUTDOWN ACK--> shutdown_ack_sent --SHUTDOWN
+//        COMPLETE--> closed
 #include "sctp/replies.h"
 #include "wire/shutdown.h"
 
@@ -54,7 +56,8 @@ void Association::on_shutdown(Environment& env, ReceivePass& pass, const wire::C
     switch (state_) {
         case State::established:
         case State::shutdown_pending:
-            if (state_ == State::established) guard_timer_ = env.now + env.profile.rto_max * kGuardRtoMax;
+            if (state_ == State::established)
+                guard_timer_ = env.now + env.profile.rto_max * kGuardRtoMax;
             set_state(State::shutdown_received);
             pass.effects.add(Event::shutdown_begun);
             break;
@@ -72,7 +75,8 @@ void Association::on_shutdown(Environment& env, ReceivePass& pass, const wire::C
 }
 
 void Association::on_shutdown_ack(Environment& env, ReceivePass& pass) {
-    if (state_ == State::cookie_wait || state_ == State::cookie_echoed) {  // 8.5.1 E: as out of the blue
+    if (state_ == State::cookie_wait ||
+        state_ == State::cookie_echoed) {  // 8.5.1 E: as out of the blue
         pass.reply = reply_for(env, pass.packet, pass.packet.tag, wire::kTlvHeader);
         if (pass.reply != nullptr) {
             const std::array<std::uint8_t, 4> complete{14, wire::kFlagT, 0, 4};

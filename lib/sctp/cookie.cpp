@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//   | MAC (16) | node (1) | v6 bit of the local address + address count (1) | v6 bit per address (2) |
-//   | local port (2) | remote port (2) | local tag (4) | remote tag (4) | local TSN (4) | remote TSN (4) |
-//   | streams out (2) | streams in (2) | remote window (4) | tie-tags (8) | created, ns (8) | life, ms (4) |
-//   | local address (4 or 16) | the peer's addresses (4 or 16 each) |
+//   | MAC (16) | node (1) | v6 bit of the local address + address count (1) | v6 bit per address
+//   (2) | | local port (2) | remote port (2) | local tag (4) | remote tag (4) | local TSN (4) |
+//   remote TSN (4) | | streams out (2) | streams in (2) | remote window (4) | tie-tags (8) |
+//   created, ns (8) | life, ms (4) | | local address (4 or 16) | the peer's addresses (4 or 16
+//   each) |
 #include "sctp/cookie.h"
 
 #include <algorithm>
 
 #include "base/bytes.h"
 #include "sctp/packet.h"
-#include "wire/tlv.h"
 #include "wire/chunk_types.h"
+#include "wire/tlv.h"
 
 namespace signalbox::sctp {
 
@@ -76,8 +77,8 @@ bool parse(std::span<const std::uint8_t> cookie, CookieContents& c) {
 CookieKeys::CookieKeys(RandomSource& random, std::uint8_t node)
     : current_(random_key(random)), previous_(random_key(random)), node_(node) {}
 
-CookieKeys::CookieKeys(std::span<const std::uint8_t> current, std::span<const std::uint8_t> previous,
-                       std::uint8_t node)
+CookieKeys::CookieKeys(std::span<const std::uint8_t> current,
+                       std::span<const std::uint8_t> previous, std::uint8_t node)
     : current_(current), previous_(previous), node_(node) {}
 
 void CookieKeys::rotate(std::span<const std::uint8_t> new_key) {
@@ -119,7 +120,8 @@ std::size_t CookieKeys::seal(const CookieContents& c, std::span<std::uint8_t> ou
 
 CookieVerdict CookieKeys::open(std::span<const std::uint8_t> cookie, const Packet& packet, Time now,
                                CookieContents& contents) {
-    if (cookie.size() < kFixedBytes + 8 || cookie.size() > kMaxBytes) return CookieVerdict::malformed;
+    if (cookie.size() < kFixedBytes + 8 || cookie.size() > kMaxBytes)
+        return CookieVerdict::malformed;
     const auto authentic = [&cookie](HmacKey& key) {
         const HmacKey::Mac mac = key.mac(cookie.subspan(kMacBytes));
         return equal_constant_time(cookie.first(kMacBytes), std::span{mac}.first(kMacBytes));
@@ -129,7 +131,8 @@ CookieVerdict CookieKeys::open(std::span<const std::uint8_t> cookie, const Packe
     if (!parse(cookie, c)) return CookieVerdict::malformed;
     const auto end = c.addresses.begin() + c.address_count;
     if (c.local_port != packet.destination_port || c.remote_port != packet.source_port ||
-        c.local_tag != packet.tag || std::find(c.addresses.begin(), end, packet.source) == end || c.created > now)
+        c.local_tag != packet.tag || std::find(c.addresses.begin(), end, packet.source) == end ||
+        c.created > now)
         return CookieVerdict::mismatch;
     contents = c;
     return now - c.created > c.life ? CookieVerdict::stale : CookieVerdict::good;

@@ -15,20 +15,21 @@ struct Message {
     Ssn ssn;
     Ppid ppid;
     bool unordered = false;
-    std::span<const std::uint8_t> data;  // see the call that returned it for how long it stays valid
+    std::span<const std::uint8_t>
+        data;  // see the call that returned it for how long it stays valid
 };
 
 enum class Event : std::uint8_t {
-    up,               // ESTABLISHED for the first time
-    restarted,        // 5.2.4 case A: streams and queues start afresh
-    paths_changed,    // remote addresses were added: index them
-    path_down,        // path index in `path`
+    up,             // ESTABLISHED for the first time
+    restarted,      // 5.2.4 case A: streams and queues start afresh
+    paths_changed,  // remote addresses were added: index them
+    path_down,      // path index in `path`
     path_up,
-    shutdown_begun,   // the peer wants to close: nothing more can be sent
-    closed,           // ended by SHUTDOWN; the association can be freed
-    aborted,          // ended by ABORT, ours or the peer's (`cause` = first cause code or 0)
-    lost,             // ended by a retransmission limit or guard timer
-    remote_error,     // ERROR chunk, `cause` = first cause code
+    shutdown_begun,  // the peer wants to close: nothing more can be sent
+    closed,          // ended by SHUTDOWN; the association can be freed
+    aborted,         // ended by ABORT, ours or the peer's (`cause` = first cause code or 0)
+    lost,            // ended by a retransmission limit or guard timer
+    remote_error,    // ERROR chunk, `cause` = first cause code
 };
 
 struct EventRecord {
@@ -39,7 +40,8 @@ struct EventRecord {
 
 /// Fixed room; belongs to the worker, cleared by core before each call.
 struct Effects {
-    static constexpr std::size_t kMaxMessages = 512;  // DATA chunks delivered straight from one packet
+    static constexpr std::size_t kMaxMessages =
+        512;  // DATA chunks delivered straight from one packet
     static constexpr std::size_t kMaxEvents = 32;
     std::array<Message, kMaxMessages> messages;  // views into the received packet
     std::size_t message_count = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an association needs from its worker: passed to every call, never stored (no handle inside an association).
+// What an association needs from its worker: passed to every call, never stored (no handle inside
+// an association).
 #pragma once
 #include <array>
 #include <cstdint>
@@ -18,8 +19,10 @@ namespace signalbox::sctp {
 
 class CookieKeys;  // sctp/cookie.h
 
-inline constexpr std::size_t kMaxMessageBytes = 65536;  // longer messages end the association (adversarial D13)
-inline constexpr std::size_t kInlineStreams = 16;      // in the association itself; a page is taken for a higher one
+inline constexpr std::size_t kMaxMessageBytes =
+    65536;  // longer messages end the association (adversarial D13)
+inline constexpr std::size_t kInlineStreams =
+    16;  // in the association itself; a page is taken for a higher one
 
 /// Draws our verification tags: random, never 0; core makes it steer to the worker (design 6).
 class TagSource {
@@ -38,7 +41,8 @@ struct Environment {
     TagSource& tags;
     CookieKeys& cookies;
     Counters& counters;
-    std::span<std::uint8_t> scratch;  // kMaxMessageBytes: reassembled messages are made contiguous here
+    std::span<std::uint8_t>
+        scratch;  // kMaxMessageBytes: reassembled messages are made contiguous here
 };
 
 }  // namespace signalbox::sctp

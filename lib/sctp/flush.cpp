@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writing: control first, then SACK, then DATA to be sent again, then new DATA, bundled into as few packets as the
-// paths ask for (RFC 9260 6.1, 6.10). There is no Nagle: the caller's burst is the bundle (DAT-9).
+// Writing: control first, then SACK, then DATA to be sent again, then new DATA, bundled into as few
+// packets as the paths ask for (RFC 9260 6.1, 6.10). There is no Nagle: the caller's burst is the
+// bundle (DAT-9).
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -135,8 +136,12 @@ void Association::FlushPass::last_word() {
 void Association::FlushPass::init() {
     if (!wants(kInit) || !open(a_.control_path_, VerificationTag{0})) return;
     out_->begin_chunk(wire::ChunkType::init);
-    wire::write_init_fixed(*out_, {a_.local_tag_, env_.profile.receive_window_bytes, env_.profile.streams_out,
-                                   env_.profile.streams_in, a_.local_initial_tsn_, {}});
+    wire::write_init_fixed(*out_, {a_.local_tag_,
+                                   env_.profile.receive_window_bytes,
+                                   env_.profile.streams_out,
+                                   env_.profile.streams_in,
+                                   a_.local_initial_tsn_,
+                                   {}});
     wire::AddressTypes types;
     for (const IpAddress& address : env_.local_addresses) {
         if (env_.local_addresses.size() > 1) wire::write_address(*out_, address);  // PATH-5
@@ -188,14 +193,16 @@ void Association::FlushPass::heartbeats() {
 /// A delayed SACK goes with DATA that leaves for the same address now (6.10: control before DATA).
 bool Association::FlushPass::rides_along() const {
     const OutChunk* chunk = a_.out_.first_new();
-    if (!a_.in_.sack_waits() || chunk == nullptr || a_.in_.sack_path != a_.paths_.for_data()) return false;
+    if (!a_.in_.sack_waits() || chunk == nullptr || a_.in_.sack_path != a_.paths_.for_data())
+        return false;
     const Path& path = a_.paths_[a_.in_.sack_path];
     return path.flight_bytes < path.cwnd_bytes && a_.out_.window_allows(*chunk, a_.paths_);
 }
 
 void Association::FlushPass::sack() {
     if (!a_.in_.sack_due() && !rides_along()) return;
-    const std::size_t path = a_.in_.sack_path < a_.paths_.size() ? a_.in_.sack_path : a_.paths_.primary();
+    const std::size_t path =
+        a_.in_.sack_path < a_.paths_.size() ? a_.in_.sack_path : a_.paths_.primary();
     if (!open(path)) return;
     if (a_.in_.write_sack(*out_)) return;
     close();
@@ -207,9 +214,14 @@ bool Association::FlushPass::append(OutChunk& chunk) {
     if (chunk.wire_bytes() > out_->room()) return false;
     // RFC 7053 3: SHUTDOWN waits for the last acknowledgement.
     const bool last = a_.state_ != State::established && chunk.next == nullptr;
-    wire::begin_data(*out_, {.flags = static_cast<std::uint8_t>(chunk.flags | (last ? wire::Data::kImmediate : 0)),
-                             .tsn = chunk.marked ? chunk.tsn : a_.out_.next_tsn(), .stream = chunk.stream,
-                             .ssn = chunk.ssn, .ppid = chunk.ppid, .payload = {}});
+    wire::begin_data(
+        *out_,
+        {.flags = static_cast<std::uint8_t>(chunk.flags | (last ? wire::Data::kImmediate : 0)),
+         .tsn = chunk.marked ? chunk.tsn : a_.out_.next_tsn(),
+         .stream = chunk.stream,
+         .ssn = chunk.ssn,
+         .ppid = chunk.ppid,
+         .payload = {}});
     const auto room = out_->claim(chunk.size);
     std::memcpy(room.data(), chunk.bytes(), chunk.size);
     out_->end_chunk();
@@ -224,8 +236,10 @@ bool Association::FlushPass::retransmit(OutChunk*& from) {
                                : a_.paths_[chunk->path].usable_for_data() ? chunk->path
                                                                           : a_.paths_.for_data();
     Path& path = a_.paths_[target];
-    const bool fits_window = path.flight_bytes < path.cwnd_bytes && a_.out_.window_allows(*chunk, a_.paths_);
-    const bool fast = a_.out_.fast_retransmit_waits();  // 7.2.4: its first packet goes whatever cwnd says
+    const bool fits_window =
+        path.flight_bytes < path.cwnd_bytes && a_.out_.window_allows(*chunk, a_.paths_);
+    const bool fast =
+        a_.out_.fast_retransmit_waits();  // 7.2.4: its first packet goes whatever cwnd says
     if (!fits_window && !fast) return false;
     if (!open(target)) return false;
     if (!append(*chunk)) {
@@ -246,7 +260,8 @@ bool Association::FlushPass::fresh() {
     const std::size_t target = a_.paths_.for_data();
     Path& path = a_.paths_[target];
     if (!path.confirmed) return false;  // PATH-1
-    if (path.flight_bytes >= path.cwnd_bytes || !a_.out_.window_allows(*chunk, a_.paths_)) return false;
+    if (path.flight_bytes >= path.cwnd_bytes || !a_.out_.window_allows(*chunk, a_.paths_))
+        return false;
     if (burst_[target] >= kMaxBurstPackets) {
         blocked_ = true;
         return false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Association set-up, RFC 9260 5.1, as both sides see it. Duplicates and restarts are in restart.cpp.
+// Association set-up, RFC 9260 5.1, as both sides see it. Duplicates and restarts are in
+// restart.cpp.
 #include <algorithm>
 
 #include "sctp/init_parameters.h"
@@ -22,13 +23,16 @@ void Association::establish(Environment& env, Effects& effects, Event event) {
     accepting_ = false;
     forget_cookie(env);
     start_heartbeats(env);
-    env.counters.add(event == Event::restarted ? Count::associations_restarted : Count::associations_up);
+    env.counters.add(event == Event::restarted ? Count::associations_restarted
+                                               : Count::associations_up);
     effects.add(event);
 }
 
 bool Association::accept(Environment& env, const CookieContents& cookie) {
     if (state_ != State::closed || cookie.address_count == 0) return false;
-    if (!start_paths(env, std::span{cookie.addresses}.first(cookie.address_count), cookie.local_address)) return false;
+    if (!start_paths(env, std::span{cookie.addresses}.first(cookie.address_count),
+                     cookie.local_address))
+        return false;
     local_port_ = cookie.local_port;
     remote_port_ = cookie.remote_port;
     local_tie_ = {env.random.u32() | 1u};
@@ -38,7 +42,8 @@ bool Association::accept(Environment& env, const CookieContents& cookie) {
     return true;
 }
 
-/// Tags, TSNs and streams of the cookie; queues are empty. The address that INIT came from is confirmed (5.4).
+/// Tags, TSNs and streams of the cookie; queues are empty. The address that INIT came from is
+/// confirmed (5.4).
 void Association::adopt(Environment& env, const CookieContents& cookie) {
     local_tag_ = cookie.local_tag;
     remote_tag_ = cookie.remote_tag;
@@ -59,27 +64,35 @@ void Association::on_init_ack(Environment& env, ReceivePass& pass, const wire::C
         if (init) finish(env, pass.effects, Event::aborted);
         return;
     }
-    const InitParameters parameters = read_init_parameters(env, init->parameters, pass.packet.source);
+    const InitParameters parameters =
+        read_init_parameters(env, init->parameters, pass.packet.source);
     const IpAddress target = paths_[control_path_].remote;
     if (!parameters.lists(target)) return env.counters.drop(Drop::init_malformed);  // HS-8
-    const auto refuse = [&](wire::Cause cause, std::uint64_t information = 0, std::uint8_t bytes = 0) {
+    const auto refuse = [&](wire::Cause cause, std::uint64_t information = 0,
+                            std::uint8_t bytes = 0) {
         env.counters.drop(Drop::init_malformed);
         remote_tag_ = init->tag;
         abort_with(env, pass.effects, wire::code(cause), information, bytes);
     };
-    if (init->streams_in == 0 || init->streams_out == 0) return refuse(wire::Cause::invalid_mandatory_parameter);
+    if (init->streams_in == 0 || init->streams_out == 0)
+        return refuse(wire::Cause::invalid_mandatory_parameter);
     if (init->a_rwnd_bytes < 1500) return refuse(wire::Cause::protocol_violation);
-    if (parameters.verdict == InitVerdict::malformed) return refuse(wire::Cause::protocol_violation);
-    if (parameters.verdict == InitVerdict::host_name) return refuse(wire::Cause::unresolvable_address);
-    if (parameters.verdict == InitVerdict::too_many_addresses) return refuse(wire::Cause::out_of_resource);
-    if (parameters.cookie.data() == nullptr) return refuse(wire::Cause::missing_parameter, 1u << 16 | 7u, 6);
-    const std::size_t room = paths_.packet_bytes(env.profile) - kCommonHeaderBytes - wire::kTlvHeader;
+    if (parameters.verdict == InitVerdict::malformed)
+        return refuse(wire::Cause::protocol_violation);
+    if (parameters.verdict == InitVerdict::host_name)
+        return refuse(wire::Cause::unresolvable_address);
+    if (parameters.verdict == InitVerdict::too_many_addresses)
+        return refuse(wire::Cause::out_of_resource);
+    if (parameters.cookie.data() == nullptr)
+        return refuse(wire::Cause::missing_parameter, 1u << 16 | 7u, 6);
+    const std::size_t room =
+        paths_.packet_bytes(env.profile) - kCommonHeaderBytes - wire::kTlvHeader;
     if (parameters.cookie.empty() || parameters.cookie.size() > room)  // H18
         return refuse(wire::Cause::protocol_violation);
 
     StoredPiece* cookie = keep_piece(env.blocks, parameters.cookie);
     if (cookie == nullptr) return env.counters.drop(Drop::data_no_memory);  // T1 asks again
-    const bool measurable = control_count_ == 0;  // Karn: 6.3.1 C5
+    const bool measurable = control_count_ == 0;                            // Karn: 6.3.1 C5
     std::array<IpAddress, kMaxPaths> addresses{target};
     std::size_t count = 1;
     for (const IpAddress& address : parameters.list())

@@ -65,12 +65,14 @@ void Inbound::note_duplicate(Tsn tsn) {
     if (duplicate_count_ < kMaxDuplicates) duplicates_[duplicate_count_++] = tsn;
 }
 
-/// RFC 9260 6.2: a full window drops the largest TSN held for reordering in favour of a missing one.
+/// RFC 9260 6.2: a full window drops the largest TSN held for reordering in favour of a missing
+/// one.
 bool Inbound::give_up_highest(Environment& env, Tsn wanted) {
     InChunk* last = pending_.tail;
     if (last == nullptr || last->tsn <= wanted || last->tsn <= cumulative_) return false;
     pending_.remove(last);
-    if (!last->unordered()) --stream(env, last->stream)->waiting;  // its page is there: it waits in it
+    if (!last->unordered())
+        --stream(env, last->stream)->waiting;  // its page is there: it waits in it
     held_bytes_ -= last->size + kHeldChunkOverhead;
     set_bit(last->tsn, false);
     while (highest_ > cumulative_ && !bit(highest_)) highest_ = highest_ - 1u;
@@ -96,7 +98,8 @@ std::size_t Inbound::gap_blocks(std::span<wire::GapBlock> out) const {
     if (map_ == nullptr) return 0;
     const auto distance = static_cast<std::uint32_t>(highest_ - cumulative_);
     std::size_t count = 0;
-    for (std::uint32_t i = 2; i <= distance && count < out.size();) {  // 1 is missing, or it would be cumulative
+    for (std::uint32_t i = 2;
+         i <= distance && count < out.size();) {  // 1 is missing, or it would be cumulative
         const std::uint32_t at = (cumulative_.value + i) % kTsnMapBits;
         const std::uint64_t word = map_[at / 64] >> (at % 64);
         if (word == 0) {
@@ -169,8 +172,9 @@ bool Inbound::is_consistent() const {
             charged += c->size + kHeldChunkOverhead;
             ready += c->size;
         }
-    return charged == held_bytes_ && ready == ready_bytes_ && (map_ != nullptr) == (highest_ != cumulative_) &&
-           cumulative_ <= highest_ && !bit(cumulative_ + 1u);
+    return charged == held_bytes_ && ready == ready_bytes_ &&
+           (map_ != nullptr) == (highest_ != cumulative_) && cumulative_ <= highest_ &&
+           !bit(cumulative_ + 1u);
 }
 
 }  // namespace signalbox::sctp

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receiving half: which TSNs came (6.7), reassembly (6.9), order within streams (6.5), window and SACK (6.2).
+// The receiving half: which TSNs came (6.7), reassembly (6.9), order within streams (6.5), window
+// and SACK (6.2).
 //
 //   packet --in order, whole--> effects.messages
-//      '--else--> pending_ (TSN order) --whole and next of its stream--> ready_ (after held_, what core gave back)
+//      '--else--> pending_ (TSN order) --whole and next of its stream--> ready_ (after held_, what
+//      core gave back)
 #pragma once
 #include <array>
 #include <cstdint>
@@ -18,12 +20,20 @@
 
 namespace signalbox::sctp {
 
-
-inline constexpr std::uint32_t kTsnMapBits = 16384;   // farthest TSN ahead of the cumulative one that is taken
-inline constexpr std::uint32_t kHeldChunkOverhead = 64;  // charged to the window for each chunk held (D06)
+inline constexpr std::uint32_t kTsnMapBits =
+    16384;  // farthest TSN ahead of the cumulative one that is taken
+inline constexpr std::uint32_t kHeldChunkOverhead =
+    64;  // charged to the window for each chunk held (D06)
 
 enum class DataOutcome : std::uint8_t {
-    accepted, duplicate, no_memory, window_full, out_of_range, violation, too_long, invalid_stream,
+    accepted,
+    duplicate,
+    no_memory,
+    window_full,
+    out_of_range,
+    violation,
+    too_long,
+    invalid_stream,
 };
 
 class Inbound {
@@ -44,7 +54,8 @@ class Inbound {
     bool sack_due() const { return sack_now_; }
     bool sack_waits() const { return sack_now_ || sack_deadline_ != kNever; }
     Time sack_deadline() const { return sack_deadline_; }
-    /// Appends the SACK; false when not even its fixed part fits. Clears the need for it when written.
+    /// Appends the SACK; false when not even its fixed part fits. Clears the need for it when
+    /// written.
     bool write_sack(wire::PacketWriter& out);
 
     Tsn cumulative_tsn() const { return cumulative_; }
@@ -61,7 +72,7 @@ class Inbound {
 
  private:
     struct Stream {
-        Ssn next;                 // SSN that is delivered next
+        Ssn next;                   // SSN that is delivered next
         std::uint16_t waiting = 0;  // ordered chunks in pending_
     };
     static constexpr std::size_t kMapBytes = kTsnMapBits / 8;
@@ -90,10 +101,10 @@ class Inbound {
     InList ready_;
     InList held_;
     Time sack_deadline_ = kNever;
-    std::uint32_t held_bytes_ = 0;   // charged to the window
+    std::uint32_t held_bytes_ = 0;  // charged to the window
     std::uint32_t ready_bytes_ = 0;
     std::uint32_t advertised_ = 0;
-    std::uint32_t capacity_ = 0;     // the window when nothing is held
+    std::uint32_t capacity_ = 0;      // the window when nothing is held
     std::uint32_t least_window_ = 0;  // what is not worth advertising
     std::uint16_t streams_ = 0;
     std::uint8_t packets_ = 0;  // with DATA, since the last SACK

@@ -11,7 +11,9 @@ namespace {
 class Answer {
  public:
     Answer(Environment& env, const Packet& packet, TransmitSink& sink, VerificationTag tag)
-        : env_(env), packet_(packet), sink_(sink),
+        : env_(env),
+          packet_(packet),
+          sink_(sink),
           room_(sink.lend(env.profile.path_mtu_bytes - (packet.source.is_v4() ? 20u : 40u))),
           out_(room_, {packet.destination_port, packet.source_port, tag}) {
         if (room_.empty()) env.counters.drop(Drop::transmit_no_buffer);
@@ -31,12 +33,13 @@ class Answer {
     wire::PacketWriter out_;
 };
 
-bool refuse(Environment& env, const Packet& packet, TransmitSink& sink, VerificationTag tag, Drop reason,
-            wire::Cause cause, wire::Bytes information = {}) {
+bool refuse(Environment& env, const Packet& packet, TransmitSink& sink, VerificationTag tag,
+            Drop reason, wire::Cause cause, wire::Bytes information = {}) {
     env.counters.drop(reason);
     constexpr std::size_t kMaxQuote = 64;  // never longer than what came (HS-2)
     Answer answer{env, packet, sink, tag};
-    wire::write_abort(answer.out(), false, cause, information.first(std::min(information.size(), kMaxQuote)));
+    wire::write_abort(answer.out(), false, cause,
+                      information.first(std::min(information.size(), kMaxQuote)));
     return answer.send();
 }
 
@@ -55,18 +58,23 @@ bool answer_init(Environment& env, const Packet& packet, TransmitSink& sink) {
     const auto init = wire::parse_init(chunk->value);
     if (!init || init->tag.value == 0) return dropped(Drop::init_malformed);
     if (init->streams_in == 0 || init->streams_out == 0)  // 3.3.2, H03
-        return refuse(env, packet, sink, init->tag, Drop::init_malformed, wire::Cause::invalid_mandatory_parameter);
+        return refuse(env, packet, sink, init->tag, Drop::init_malformed,
+                      wire::Cause::invalid_mandatory_parameter);
     if (init->a_rwnd_bytes < 1500)
-        return refuse(env, packet, sink, init->tag, Drop::init_malformed, wire::Cause::protocol_violation);
+        return refuse(env, packet, sink, init->tag, Drop::init_malformed,
+                      wire::Cause::protocol_violation);
     const InitParameters parameters = read_init_parameters(env, init->parameters, packet.source);
     switch (parameters.verdict) {
-        case InitVerdict::malformed: return dropped(Drop::init_malformed);
+        case InitVerdict::malformed:
+            return dropped(Drop::init_malformed);
         case InitVerdict::host_name:
-            return refuse(env, packet, sink, init->tag, Drop::init_malformed, wire::Cause::unresolvable_address,
-                          parameters.host_name);
+            return refuse(env, packet, sink, init->tag, Drop::init_malformed,
+                          wire::Cause::unresolvable_address, parameters.host_name);
         case InitVerdict::too_many_addresses:
-            return refuse(env, packet, sink, init->tag, Drop::init_refused_resources, wire::Cause::out_of_resource);
-        case InitVerdict::ok: break;
+            return refuse(env, packet, sink, init->tag, Drop::init_refused_resources,
+                          wire::Cause::out_of_resource);
+        case InitVerdict::ok:
+            break;
     }
     Answer answer{env, packet, sink, init->tag};
     const InitAckIdentity identity{env.tags.draw(), {env.random.u32()}, {}, {}};
@@ -76,12 +84,15 @@ bool answer_init(Environment& env, const Packet& packet, TransmitSink& sink) {
     return true;
 }
 
-bool answer_stale_cookie(Environment& env, const Packet& packet, const CookieContents& cookie, TransmitSink& sink) {
-    const auto late_us = std::chrono::duration_cast<std::chrono::microseconds>(env.now - cookie.created - cookie.life);
+bool answer_stale_cookie(Environment& env, const Packet& packet, const CookieContents& cookie,
+                         TransmitSink& sink) {
+    const auto late_us = std::chrono::duration_cast<std::chrono::microseconds>(
+        env.now - cookie.created - cookie.life);
     Answer answer{env, packet, sink, cookie.remote_tag};
     answer.out().begin_chunk(wire::ChunkType::error);
-    wire::write_cause_stale_cookie(answer.out(), static_cast<std::uint32_t>(std::min<std::int64_t>(
-                                                     std::max<std::int64_t>(late_us.count(), 0), 0xffffffff)));
+    wire::write_cause_stale_cookie(answer.out(),
+                                   static_cast<std::uint32_t>(std::min<std::int64_t>(
+                                       std::max<std::int64_t>(late_us.count(), 0), 0xffffffff)));
     answer.out().end_chunk();
     return answer.send();
 }

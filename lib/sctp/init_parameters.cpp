@@ -64,7 +64,8 @@ bool InitParameters::lists(const IpAddress& address) const {
     return std::find(all.begin(), all.end(), address) != all.end();
 }
 
-InitParameters read_init_parameters(const Environment& env, wire::Bytes parameters, const IpAddress& source) {
+InitParameters read_init_parameters(const Environment& env, wire::Bytes parameters,
+                                    const IpAddress& source) {
     InitParameters result;
     if (!wire::parameters_well_formed(parameters)) {
         result.verdict = InitVerdict::malformed;
@@ -93,18 +94,22 @@ InitParameters read_init_parameters(const Environment& env, wire::Bytes paramete
                 result.host_name = parameter->raw;
                 return result;
             case ParameterType::cookie_preservative:
-                result.preservative_ms = wire::parse_cookie_preservative_ms(parameter->value).value_or(0);
+                result.preservative_ms =
+                    wire::parse_cookie_preservative_ms(parameter->value).value_or(0);
                 break;
             default:
-                if (!is_known(parameter->type) && wire::unknown_parameter_action(parameter->type).stop) return result;
+                if (!is_known(parameter->type) &&
+                    wire::unknown_parameter_action(parameter->type).stop)
+                    return result;
                 break;
         }
     }
     return result;
 }
 
-bool write_init_ack(Environment& env, const Packet& packet, const wire::Init& init, const InitParameters& parameters,
-                    const InitAckIdentity& identity, wire::PacketWriter& out) {
+bool write_init_ack(Environment& env, const Packet& packet, const wire::Init& init,
+                    const InitParameters& parameters, const InitAckIdentity& identity,
+                    wire::PacketWriter& out) {
     CookieContents cookie;
     cookie.node = env.cookies.node();
     cookie.local_port = packet.destination_port;
@@ -121,7 +126,8 @@ bool write_init_ack(Environment& env, const Packet& packet, const wire::Init& in
     cookie.created = env.now;
     // H11: a wish for a longer life is granted up to twice the configured one.
     cookie.life = env.profile.cookie_life +
-                  std::min<Duration>(std::chrono::milliseconds{parameters.preservative_ms}, env.profile.cookie_life);
+                  std::min<Duration>(std::chrono::milliseconds{parameters.preservative_ms},
+                                     env.profile.cookie_life);
     cookie.local_address = packet.destination;
     cookie.address_count = parameters.address_count;
     cookie.addresses = parameters.addresses;
@@ -130,11 +136,16 @@ bool write_init_ack(Environment& env, const Packet& packet, const wire::Init& in
     if (size == 0) return false;
 
     out.begin_chunk(wire::ChunkType::init_ack);
-    wire::write_init_fixed(out, {identity.tag, env.profile.receive_window_bytes, cookie.streams_out,
-                                 env.profile.streams_in, identity.initial_tsn, {}});
+    wire::write_init_fixed(out, {identity.tag,
+                                 env.profile.receive_window_bytes,
+                                 cookie.streams_out,
+                                 env.profile.streams_in,
+                                 identity.initial_tsn,
+                                 {}});
     out.parameter(wire::code(ParameterType::state_cookie), std::span{sealed}.first(size));
     if (env.local_addresses.size() > 1)
-        for (const IpAddress& address : env.local_addresses) wire::write_address(out, address);  // PATH-5
+        for (const IpAddress& address : env.local_addresses)
+            wire::write_address(out, address);  // PATH-5
     report_unrecognized(packet, init, out);
     out.end_chunk();
     return !out.overflowed();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading the parameters of INIT and INIT ACK whole, before anything is done with them. RFC 9260 3.3.2, 5.1.2; PKT-8.
+// Reading the parameters of INIT and INIT ACK whole, before anything is done with them. RFC
+// 9260 3.3.2, 5.1.2; PKT-8.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -27,9 +28,11 @@ struct InitParameters {
     bool lists(const IpAddress& address) const;
 };
 
-InitParameters read_init_parameters(const Environment& env, wire::Bytes parameters, const IpAddress& source);
+InitParameters read_init_parameters(const Environment& env, wire::Bytes parameters,
+                                    const IpAddress& source);
 
-/// Our side of an INIT ACK: fresh, or that of the association which got the INIT (RFC 9260 5.2.1, 5.2.2).
+/// Our side of an INIT ACK: fresh, or that of the association which got the INIT (RFC
+/// 9260 5.2.1, 5.2.2).
 struct InitAckIdentity {
     VerificationTag tag;
     Tsn initial_tsn;
@@ -38,7 +41,8 @@ struct InitAckIdentity {
 };
 
 /// The whole INIT ACK packet, within three times the INIT's size (HS-2). False: it did not fit.
-bool write_init_ack(Environment& env, const Packet& packet, const wire::Init& init, const InitParameters& parameters,
-                    const InitAckIdentity& identity, wire::PacketWriter& out);
+bool write_init_ack(Environment& env, const Packet& packet, const wire::Init& init,
+                    const InitParameters& parameters, const InitAckIdentity& identity,
+                    wire::PacketWriter& out);
 
 }  // namespace signalbox::sctp

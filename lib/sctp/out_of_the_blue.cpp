@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RFC 9260 8.4: a packet for no association. What is answered, is answered once and no longer than it came (END-2).
+// RFC 9260 8.4: a packet for no association. What is answered, is answered once and no longer than
+// it came (END-2).
 #include "sctp/association.h"
 #include "wire/error_causes.h"
 #include "wire/shutdown.h"
@@ -12,7 +13,8 @@ enum class BlueAnswer : std::uint8_t { none, abort_reflected, abort_init, shutdo
 
 /// 8.4 rules 1 to 8, decided over the whole packet before anything is written.
 BlueAnswer judge(const Packet& packet, VerificationTag& tag) {
-    if (!packet.source.is_usable_unicast() || !packet.destination.is_usable_unicast()) return BlueAnswer::none;
+    if (!packet.source.is_usable_unicast() || !packet.destination.is_usable_unicast())
+        return BlueAnswer::none;
     wire::ChunkWalker walker{packet.chunks};
     BlueAnswer answer = BlueAnswer::none;
     tag = packet.tag;
@@ -25,7 +27,8 @@ BlueAnswer judge(const Packet& packet, VerificationTag& tag) {
             case wire::ChunkType::cookie_ack:
                 return BlueAnswer::none;
             case wire::ChunkType::error:
-                if (wire::has_cause(chunk->value, wire::Cause::stale_cookie)) return BlueAnswer::none;
+                if (wire::has_cause(chunk->value, wire::Cause::stale_cookie))
+                    return BlueAnswer::none;
                 break;
             case wire::ChunkType::init:
                 if (first) {

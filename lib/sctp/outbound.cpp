@@ -10,7 +10,8 @@
 
 namespace signalbox::sctp {
 
-void Outbound::start(Environment& env, Tsn initial, std::uint16_t streams, std::uint32_t peer_window_bytes) {
+void Outbound::start(Environment& env, Tsn initial, std::uint16_t streams,
+                     std::uint32_t peer_window_bytes) {
     *this = Outbound{};
     next_tsn_ = initial;
     cumulative_ = initial - 1u;
@@ -23,7 +24,8 @@ void Outbound::set_peer(Environment& env, std::uint16_t streams, std::uint32_t p
     peer_window_ = peer_window_bytes;
 }
 
-OutChunk* Outbound::make_fragment(Environment& env, std::span<const std::span<const std::uint8_t>> pieces,
+OutChunk* Outbound::make_fragment(Environment& env,
+                                  std::span<const std::span<const std::uint8_t>> pieces,
                                   std::size_t offset, std::size_t size) {
     void* block = env.blocks.take(sizeof(OutChunk) + size);
     if (block == nullptr) return nullptr;
@@ -50,7 +52,8 @@ void Outbound::free_chunk(Environment& env, OutChunk* chunk) {
 }
 
 SendStatus Outbound::enqueue(Environment& env, StreamId stream, Ppid ppid, bool unordered,
-                             std::span<const std::span<const std::uint8_t>> pieces, std::uint32_t packet_bytes) {
+                             std::span<const std::span<const std::uint8_t>> pieces,
+                             std::uint32_t packet_bytes) {
     if (stream.value >= streams_) return SendStatus::bad_stream;  // HS-10: judged at each message
     std::size_t total = 0;
     for (const auto& piece : pieces) total += piece.size();
@@ -60,8 +63,8 @@ SendStatus Outbound::enqueue(Environment& env, StreamId stream, Ppid ppid, bool 
                                              : paged_.at(env.pages, stream.value - kInlineStreams);
     if (ssn == nullptr) return SendStatus::no_memory;
 
-    const std::size_t room =
-        std::min<std::size_t>((packet_bytes - kCommonHeaderBytes - wire::Data::kOverhead) & ~3u, kMaxOutPayload);
+    const std::size_t room = std::min<std::size_t>(
+        (packet_bytes - kCommonHeaderBytes - wire::Data::kOverhead) & ~3u, kMaxOutPayload);
     OutChunk* first = nullptr;
     OutChunk* last = nullptr;
     for (std::size_t at = 0; at < total;) {
@@ -108,8 +111,8 @@ bool Outbound::window_allows(const OutChunk& chunk, const PathSet& paths) const 
 }
 
 void Outbound::arm_probe(const Environment& env, const PathSet& paths) {
-    const bool wanted = queue_head_ != nullptr && marked_count_ == 0 && !probe_allowed_ && peer_window_ == 0 &&
-                        paths.flight_bytes() == 0;
+    const bool wanted = queue_head_ != nullptr && marked_count_ == 0 && !probe_allowed_ &&
+                        peer_window_ == 0 && paths.flight_bytes() == 0;
     if (!wanted)
         probe_deadline_ = kNever;
     else if (probe_deadline_ == kNever)
@@ -146,7 +149,8 @@ void Outbound::sent(Environment& env, PathSet& paths, std::size_t path_index, Ou
     path.flight_bytes += chunk->size;
     peer_window_ -= std::min<std::uint32_t>(peer_window_, chunk->size);
     if (path.t3 == kNever || (again && chunk == head_)) path.start_t3(env.now);  // 6.3.2 R1
-    if (!again && path.usable_for_data() && path.hb_timeout == kNever) path.hb_due = env.now + path.hb_period;  // not idle
+    if (!again && path.usable_for_data() && path.hb_timeout == kNever)
+        path.hb_due = env.now + path.hb_period;  // not idle
 }
 
 void Outbound::mark(PathSet& paths, OutChunk& chunk) {
@@ -187,7 +191,11 @@ std::optional<Outbound::Taken> Outbound::take_back(Environment& env) {
         OutChunk* chunk = outstanding ? head_ : queue_head_;
         if (chunk == nullptr) return std::nullopt;
         if ((chunk->flags & wire::Data::kBegin) != 0) {
-            message = {chunk->stream, chunk->ssn, chunk->ppid, (chunk->flags & wire::Data::kUnordered) != 0, {}};
+            message = {chunk->stream,
+                       chunk->ssn,
+                       chunk->ppid,
+                       (chunk->flags & wire::Data::kUnordered) != 0,
+                       {}};
             open = true;
             was_sent = outstanding;
             at = 0;

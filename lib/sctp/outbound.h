@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sending half: queue, outstanding chunks, SACK processing, congestion control. RFC 9260 6.1, 6.2.1, 6.3, 7.2.
+// The sending half: queue, outstanding chunks, SACK processing, congestion control. RFC
+// 9260 6.1, 6.2.1, 6.3, 7.2.
 //
-//   send() --fragments--> queue_ --flush--> outstanding_ (TSN order, no holes) --cumulative acknowledgement--> freed
+//   send() --fragments--> queue_ --flush--> outstanding_ (TSN order, no holes) --cumulative
+//   acknowledgement--> freed
 #pragma once
 #include <array>
 #include <cstdint>
@@ -49,18 +51,22 @@ enum class AckOutcome : std::uint8_t { applied, old, malformed, unsent };
 class Outbound {
  public:
     /// Takes no memory. release() comes first when it was started before.
-    void start(Environment& env, Tsn initial, std::uint16_t streams, std::uint32_t peer_window_bytes);
+    void start(Environment& env, Tsn initial, std::uint16_t streams,
+               std::uint32_t peer_window_bytes);
     /// INIT ACK came: what is queued stays, stream counts are redone (HS-10).
     void set_peer(Environment& env, std::uint16_t streams, std::uint32_t peer_window_bytes);
 
     SendStatus enqueue(Environment& env, StreamId stream, Ppid ppid, bool unordered,
-                       std::span<const std::span<const std::uint8_t>> pieces, std::uint32_t packet_bytes);
+                       std::span<const std::span<const std::uint8_t>> pieces,
+                       std::uint32_t packet_bytes);
 
     /// DAT-4: judged whole, then applied.
     AckOutcome apply_sack(Environment& env, PathSet& paths, const wire::Sack& sack);
-    /// The cumulative TSN of a SHUTDOWN: judged like a SACK, but says nothing about gaps and window (END-1).
+    /// The cumulative TSN of a SHUTDOWN: judged like a SACK, but says nothing about gaps and window
+    /// (END-1).
     AckOutcome apply_shutdown(Environment& env, PathSet& paths, Tsn cumulative);
-    /// T3 on a path: everything in flight there is to be sent again (6.3.3). True: it counts as a failure (DAT-6).
+    /// T3 on a path: everything in flight there is to be sent again (6.3.3). True: it counts as a
+    /// failure (DAT-6).
     bool time_out(Environment& env, PathSet& paths, std::size_t path);
 
     /// Next chunk to send again, after `from` (nullptr: the first); nullptr: none.
@@ -79,14 +85,19 @@ class Outbound {
     bool fast_retransmit_waits() const { return fast_pending_; }
     void fast_retransmit_done() { fast_pending_ = false; }
     bool drained() const { return queue_head_ == nullptr && head_ == nullptr; }
-    std::uint32_t touched_paths() const { return touched_; }  // bit: the last acknowledgement named data sent there
+    std::uint32_t touched_paths() const {
+        return touched_;
+    }  // bit: the last acknowledgement named data sent there
     bool nothing_outstanding() const { return head_ == nullptr; }
     std::uint32_t queued_bytes() const { return queued_bytes_; }
     std::uint32_t peer_window() const { return peer_window_; }
     std::uint16_t streams() const { return streams_; }
     Tsn next_tsn() const { return next_tsn_; }
 
-    struct Taken { Message message; bool sent; };
+    struct Taken {
+        Message message;
+        bool sent;
+    };
     std::optional<Taken> take_back(Environment& env);
     std::size_t release(Environment& env, std::size_t max_blocks);
     bool is_consistent(const PathSet& paths) const;
@@ -95,7 +106,7 @@ class Outbound {
     struct Acked {  // what one SACK did, by path
         std::array<std::uint32_t, kMaxPaths> bytes{};
         std::array<std::uint32_t, kMaxPaths> flight_before{};
-        std::uint32_t touched = 0;           // bit: something sent on the path was newly acknowledged
+        std::uint32_t touched = 0;  // bit: something sent on the path was newly acknowledged
         std::uint32_t earliest_touched = 0;  // bit: by the cumulative TSN
         Tsn highest_new;
         bool any_new = false;
@@ -127,7 +138,7 @@ class Outbound {
     std::uint32_t touched_ = 0;
     std::uint16_t streams_ = 0;
     bool in_recovery_ = false;
-    bool fast_pending_ = false;      // first packet of a fast retransmission may exceed cwnd (7.2.4)
+    bool fast_pending_ = false;  // first packet of a fast retransmission may exceed cwnd (7.2.4)
     bool probe_allowed_ = false;
     bool closed_and_answered_ = false;  // a SACK since the last time-out still says: window closed
     std::array<Ssn, kInlineStreams> inline_;

@@ -97,12 +97,16 @@ std::size_t PathSet::best_but(std::size_t excluded) const {
     std::size_t best = count_;
     const auto rank = [this](std::size_t i) {  // lower is better
         const Path& p = (*this)[i];
-        const unsigned state = p.usable_for_data() ? 0 : p.confirmed && p.active ? 1 : p.confirmed ? 2 : 3;
+        const unsigned state = p.usable_for_data()       ? 0
+                               : p.confirmed && p.active ? 1
+                               : p.confirmed             ? 2
+                                                         : 3;
         return state << 16 | p.error_count;
     };
     for (std::size_t i = 0; i < count_; ++i) {
         if (i == excluded) continue;
-        if (best == count_ || rank(i) < rank(best) || (rank(i) == rank(best) && i == primary_)) best = i;
+        if (best == count_ || rank(i) < rank(best) || (rank(i) == rank(best) && i == primary_))
+            best = i;
     }
     return best;
 }
@@ -126,7 +130,8 @@ std::uint32_t PathSet::flight_bytes() const {
 
 std::uint32_t PathSet::packet_bytes(const Profile& profile) const {
     std::uint32_t least = profile.path_mtu_bytes;
-    for (std::size_t i = 0; i < count_; ++i) least = std::min(least, (*this)[i].packet_bytes(profile));
+    for (std::size_t i = 0; i < count_; ++i)
+        least = std::min(least, (*this)[i].packet_bytes(profile));
     return least;
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One destination address of an association: RTO, congestion window, error count, heartbeat. RFC 9260 6.3, 7.2, 8.
+// One destination address of an association: RTO, congestion window, error count, heartbeat. RFC
+// 9260 6.3, 7.2, 8.
 //
-//   unconfirmed --HEARTBEAT ACK--> active --errors > PF.Max--> potentially failed --errors > Path.Max--> inactive
-//                                    ^------------------ acknowledgement on the path ----------------------'
+//   unconfirmed --HEARTBEAT ACK--> active --errors > PF.Max--> potentially failed --errors >
+//   Path.Max--> inactive
+//                                    ^------------------ acknowledgement on the path
+//                                    ----------------------'
 #pragma once
 #include <array>
 #include <cstdint>
@@ -21,13 +24,13 @@ inline constexpr std::uint32_t kCommonHeaderBytes = 12;
 struct Path {
     IpAddress remote;
     IpAddress local;
-    Time t3 = kNever;           // retransmission, RFC 9260 6.3.2
-    Time hb_due = kNever;       // next HEARTBEAT
-    Time hb_timeout = kNever;   // the one under way has no answer
-    Time rtt_sent_at{};         // of rtt_tsn, or of the HEARTBEAT
+    Time t3 = kNever;          // retransmission, RFC 9260 6.3.2
+    Time hb_due = kNever;      // next HEARTBEAT
+    Time hb_timeout = kNever;  // the one under way has no answer
+    Time rtt_sent_at{};        // of rtt_tsn, or of the HEARTBEAT
     Time hb_sent_at{};
     Duration rto{};
-    Duration srtt{};            // 0: no measurement yet
+    Duration srtt{};  // 0: no measurement yet
     Duration rttvar{};
     Duration hb_period{};
     std::uint64_t hb_nonce = 0;  // 0: none under way
@@ -63,7 +66,9 @@ struct Path {
 class PathSet {
  public:
     std::size_t size() const { return count_; }
-    Path& operator[](std::size_t i) { return i < kInlinePaths ? inline_[i] : more_[i - kInlinePaths]; }
+    Path& operator[](std::size_t i) {
+        return i < kInlinePaths ? inline_[i] : more_[i - kInlinePaths];
+    }
     const Path& operator[](std::size_t i) const {
         return i < kInlinePaths ? inline_[i] : more_[i - kInlinePaths];
     }
@@ -93,7 +98,8 @@ class PathSet {
     std::uint8_t primary_ = 0;
 };
 
-/// The local address that a path to `remote` leaves from: `addressed` when of the same family, else the first of it.
+/// The local address that a path to `remote` leaves from: `addressed` when of the same family, else
+/// the first of it.
 IpAddress local_for(const Environment& env, const IpAddress& remote, const IpAddress& addressed);
 
 }  // namespace signalbox::sctp

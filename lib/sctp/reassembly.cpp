@@ -17,7 +17,8 @@ bool Inbound::contradicts(const wire::Data& data) const {
     const InChunk* before = nullptr;
     const InChunk* after = nullptr;
     const InChunk* c = pending_.tail;
-    if (pending_.head != nullptr && data.tsn < pending_.head->tsn) c = nullptr, after = pending_.head;
+    if (pending_.head != nullptr && data.tsn < pending_.head->tsn)
+        c = nullptr, after = pending_.head;
     for (; c != nullptr; c = c->prev) {
         if (c->tsn < data.tsn) {
             before = c;
@@ -59,8 +60,7 @@ DataOutcome Inbound::receive(Environment& env, const wire::Data& data, Effects& 
     if (judged != DataOutcome::accepted) return judged;
     if (!received_) sack_now_ = true;  // DAT-3: the first DATA (RFC 9260 5.1)
     if (data.immediate()) sack_now_ = true;
-    if (held_bytes_ >= capacity_ &&
-        (data.tsn > highest_ || !give_up_highest(env, data.tsn))) {
+    if (held_bytes_ >= capacity_ && (data.tsn > highest_ || !give_up_highest(env, data.tsn))) {
         sack_now_ = true;
         return DataOutcome::window_full;
     }
@@ -72,12 +72,14 @@ DataOutcome Inbound::receive(Environment& env, const wire::Data& data, Effects& 
     const DataOutcome outcome = [&] {
         Stream* s = stream(env, data.stream);
         if (s == nullptr) return DataOutcome::no_memory;  // DAT-8
-        if (contradicts(data) || (!data.unordered() && data.ssn < s->next)) return DataOutcome::violation;
+        if (contradicts(data) || (!data.unordered() && data.ssn < s->next))
+            return DataOutcome::violation;
         const bool next = data.unordered() || data.ssn == s->next;
         if (!(data.begin() && data.end() && next && nothing_ready()) ||
             effects.message_count >= Effects::kMaxMessages)
             return keep(env, data, *s);
-        effects.messages[effects.message_count++] = {data.stream, data.ssn, data.ppid, data.unordered(), data.payload};
+        effects.messages[effects.message_count++] = {data.stream, data.ssn, data.ppid,
+                                                     data.unordered(), data.payload};
         mark_received(env, data.tsn);
         if (!data.unordered()) {
             ++s->next;
@@ -111,8 +113,10 @@ DataOutcome Inbound::keep(Environment& env, const wire::Data& data, Stream& s) {
     return DataOutcome::accepted;
 }
 
-/// Walks from `chunk` to the fragments next to it; true when first and last are there. `bytes`: their sum so far.
-bool Inbound::complete(InChunk* chunk, InChunk*& first, InChunk*& last, std::uint32_t& bytes) const {
+/// Walks from `chunk` to the fragments next to it; true when first and last are there. `bytes`:
+/// their sum so far.
+bool Inbound::complete(InChunk* chunk, InChunk*& first, InChunk*& last,
+                       std::uint32_t& bytes) const {
     first = last = chunk;
     bytes = chunk->size;
     while (!first->begin() && first->prev != nullptr && first->prev->tsn + 1u == first->tsn) {
@@ -141,7 +145,8 @@ void Inbound::make_ready(InChunk* first, InChunk* last, Stream& s) {
     if (ordered) ++s.next;
 }
 
-/// Messages of the stream that waited for the one just delivered. One pass: in TSN order they are in SSN order too.
+/// Messages of the stream that waited for the one just delivered. One pass: in TSN order they are
+/// in SSN order too.
 void Inbound::drain(Stream& s, StreamId id) {
     for (InChunk* c = pending_.head; c != nullptr && s.waiting != 0;) {
         InChunk* next = c->next;
@@ -158,14 +163,15 @@ void Inbound::drain(Stream& s, StreamId id) {
 }
 
 bool Inbound::hold(Environment& env, const Message& message) {
-    InChunk* chunk = keep_chunk(env.blocks, {.flags = static_cast<std::uint8_t>(
-                                                 wire::Data::kBegin | wire::Data::kEnd |
-                                                 (message.unordered ? wire::Data::kUnordered : 0)),
-                                             .tsn = {},
-                                             .stream = message.stream,
-                                             .ssn = message.ssn,
-                                             .ppid = message.ppid,
-                                             .payload = message.data});
+    InChunk* chunk = keep_chunk(
+        env.blocks,
+        {.flags = static_cast<std::uint8_t>(wire::Data::kBegin | wire::Data::kEnd |
+                                            (message.unordered ? wire::Data::kUnordered : 0)),
+         .tsn = {},
+         .stream = message.stream,
+         .ssn = message.ssn,
+         .ppid = message.ppid,
+         .payload = message.data});
     if (chunk == nullptr) return false;
     held_.append(chunk);
     held_bytes_ += chunk->size + kHeldChunkOverhead;
@@ -176,7 +182,8 @@ bool Inbound::hold(Environment& env, const Message& message) {
 std::optional<Message> Inbound::front_ready(Environment& env) const {
     const InChunk* first = !held_.empty() ? held_.head : ready_.head;
     if (first == nullptr) return std::nullopt;
-    Message message{first->stream, first->ssn, first->ppid, first->unordered(), {first->bytes(), first->here}};
+    Message message{
+        first->stream, first->ssn, first->ppid, first->unordered(), {first->bytes(), first->here}};
     if (first->end() && first->rest == nullptr) return message;
     std::size_t at = 0;
     for (const InChunk* c = first;; c = c->next) {
@@ -199,7 +206,8 @@ void Inbound::pop_ready(Environment& env) {
         ready_bytes_ -= chunk->size;
         give_chunk(env.blocks, chunk);
     }
-    // Window update: a sender that was stopped must learn that there is room again (RFC 1122 4.2.3.3's threshold).
+    // Window update: a sender that was stopped must learn that there is room again (RFC
+    // 1122 4.2.3.3's threshold).
     const std::uint32_t half = capacity_ / 2;
     const std::uint32_t room = window();
     if (received_ && advertised_ < half && room >= advertised_ + half / 2) sack_now_ = true;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A packet for an association: tag first, then chunk by chunk by a table of what each state accepts. RFC 9260 8.5, 3.2.
+// A packet for an association: tag first, then chunk by chunk by a table of what each state
+// accepts. RFC 9260 8.5, 3.2.
 #include <algorithm>
 #include <array>
 
@@ -22,17 +23,21 @@ constexpr std::uint32_t bit(ChunkType type) {
 }
 
 // What each state takes (RFC 9260 4, 5, 6, 9); every other known chunk is a counted drop.
-constexpr std::uint32_t kAlways = bit(ChunkType::init) | bit(ChunkType::abort) | bit(ChunkType::cookie_echo);
-constexpr std::uint32_t kOpen = kAlways | bit(ChunkType::heartbeat) | bit(ChunkType::heartbeat_ack) |
-                                bit(ChunkType::error) | bit(ChunkType::cookie_ack);
+constexpr std::uint32_t kAlways =
+    bit(ChunkType::init) | bit(ChunkType::abort) | bit(ChunkType::cookie_echo);
+constexpr std::uint32_t kOpen = kAlways | bit(ChunkType::heartbeat) |
+                                bit(ChunkType::heartbeat_ack) | bit(ChunkType::error) |
+                                bit(ChunkType::cookie_ack);
 constexpr std::array<std::uint32_t, 8> kAccepted{
     /* closed            */ 0,
     /* cookie_wait       */ kAlways | bit(ChunkType::init_ack) | bit(ChunkType::shutdown_ack),
     /* cookie_echoed     */ kOpen | bit(ChunkType::shutdown_ack),
-    /* established       */ kOpen | bit(ChunkType::data) | bit(ChunkType::sack) | bit(ChunkType::shutdown),
-    /* shutdown_pending  */ kOpen | bit(ChunkType::data) | bit(ChunkType::sack) | bit(ChunkType::shutdown),
-    /* shutdown_sent     */ kOpen | bit(ChunkType::data) | bit(ChunkType::sack) | bit(ChunkType::shutdown) |
-        bit(ChunkType::shutdown_ack),
+    /* established       */ kOpen | bit(ChunkType::data) | bit(ChunkType::sack) |
+        bit(ChunkType::shutdown),
+    /* shutdown_pending  */ kOpen | bit(ChunkType::data) | bit(ChunkType::sack) |
+        bit(ChunkType::shutdown),
+    /* shutdown_sent     */ kOpen | bit(ChunkType::data) | bit(ChunkType::sack) |
+        bit(ChunkType::shutdown) | bit(ChunkType::shutdown_ack),
     /* shutdown_received */ kOpen | bit(ChunkType::sack) | bit(ChunkType::shutdown),
     /* shutdown_ack_sent */ kOpen | bit(ChunkType::shutdown) | bit(ChunkType::shutdown_ack) |
         bit(ChunkType::shutdown_complete),
@@ -40,7 +45,8 @@ constexpr std::array<std::uint32_t, 8> kAccepted{
 
 constexpr bool known(std::uint8_t type) {
     return type <= static_cast<std::uint8_t>(ChunkType::shutdown_complete) &&
-           type != static_cast<std::uint8_t>(ChunkType::ecne) && type != static_cast<std::uint8_t>(ChunkType::cwr);
+           type != static_cast<std::uint8_t>(ChunkType::ecne) &&
+           type != static_cast<std::uint8_t>(ChunkType::cwr);
 }
 constexpr bool accepted(State state, std::uint8_t type) {
     return (kAccepted[static_cast<std::size_t>(state)] >> type & 1) != 0;
@@ -61,19 +67,26 @@ bool Association::tag_acceptable(Environment& env, const Packet& packet) {
         env.counters.drop(Drop::chunk_bad_length);
         return false;
     }
-    const bool reflected = (first->flags & wire::kFlagT) != 0 && packet.tag == remote_tag_ && remote_tag_.value != 0;
+    const bool reflected =
+        (first->flags & wire::kFlagT) != 0 && packet.tag == remote_tag_ && remote_tag_.value != 0;
     bool good = packet.tag == local_tag_;
     switch (static_cast<ChunkType>(first->type)) {
-        case ChunkType::init: good = packet.tag.value == 0; break;
+        case ChunkType::init:
+            good = packet.tag.value == 0;
+            break;
         case ChunkType::abort:
         case ChunkType::shutdown_complete:
             good = (first->flags & wire::kFlagT) != 0 ? reflected : good;
             break;
         case ChunkType::shutdown_ack:
-            good = good || state_ == State::cookie_wait || state_ == State::cookie_echoed;  // 8.5.1 E
+            good =
+                good || state_ == State::cookie_wait || state_ == State::cookie_echoed;  // 8.5.1 E
             break;
-        case ChunkType::cookie_echo: good = true; break;  // judged by the cookie (5.2.4)
-        default: break;
+        case ChunkType::cookie_echo:
+            good = true;
+            break;  // judged by the cookie (5.2.4)
+        default:
+            break;
     }
     if (!good) env.counters.drop(Drop::bad_tag);
     return good;
@@ -92,8 +105,9 @@ void Association::receive(Environment& env, const Packet& packet, Effects& effec
     wire::ChunkWalker walker{packet.chunks};
     bool first = true;
     while (const auto chunk = walker.next()) {
-        if (chunk->type == static_cast<std::uint8_t>(ChunkType::data) ? ++data > kMaxDataChunks
-                                                                      : ++control > kMaxControlChunks) {
+        if (chunk->type == static_cast<std::uint8_t>(ChunkType::data)
+                ? ++data > kMaxDataChunks
+                : ++control > kMaxControlChunks) {
             env.counters.drop(Drop::chunk_too_many);
             continue;
         }
@@ -133,24 +147,39 @@ void Association::process(Environment& env, ReceivePass& pass, const wire::Chunk
     if (!known(chunk.type)) return on_unknown(env, pass, chunk);
     const auto type = static_cast<ChunkType>(chunk.type);
     if (!accepted(state_, chunk.type) && !(accepting_ && type == ChunkType::cookie_echo)) {
-        env.counters.drop(type == ChunkType::data ? Drop::data_not_accepted : Drop::chunk_unexpected);
+        env.counters.drop(type == ChunkType::data ? Drop::data_not_accepted
+                                                  : Drop::chunk_unexpected);
         return;
     }
     switch (type) {
-        case ChunkType::data: return on_data(env, pass, chunk);
-        case ChunkType::init: return on_init(env, pass, chunk);
-        case ChunkType::init_ack: return on_init_ack(env, pass, chunk);
-        case ChunkType::sack: return on_sack(env, pass, chunk);
-        case ChunkType::heartbeat: return on_heartbeat(env, pass, chunk);
-        case ChunkType::heartbeat_ack: return on_heartbeat_ack(env, pass, chunk);
-        case ChunkType::abort: return on_abort(env, pass, chunk);
-        case ChunkType::shutdown: return on_shutdown(env, pass, chunk);
-        case ChunkType::shutdown_ack: return on_shutdown_ack(env, pass);
-        case ChunkType::error: return on_error(env, pass, chunk);
-        case ChunkType::cookie_echo: return on_cookie_echo(env, pass, chunk);
-        case ChunkType::cookie_ack: return on_cookie_ack(env, pass);
-        case ChunkType::shutdown_complete: return on_shutdown_complete(env, pass);
-        default: return;
+        case ChunkType::data:
+            return on_data(env, pass, chunk);
+        case ChunkType::init:
+            return on_init(env, pass, chunk);
+        case ChunkType::init_ack:
+            return on_init_ack(env, pass, chunk);
+        case ChunkType::sack:
+            return on_sack(env, pass, chunk);
+        case ChunkType::heartbeat:
+            return on_heartbeat(env, pass, chunk);
+        case ChunkType::heartbeat_ack:
+            return on_heartbeat_ack(env, pass, chunk);
+        case ChunkType::abort:
+            return on_abort(env, pass, chunk);
+        case ChunkType::shutdown:
+            return on_shutdown(env, pass, chunk);
+        case ChunkType::shutdown_ack:
+            return on_shutdown_ack(env, pass);
+        case ChunkType::error:
+            return on_error(env, pass, chunk);
+        case ChunkType::cookie_echo:
+            return on_cookie_echo(env, pass, chunk);
+        case ChunkType::cookie_ack:
+            return on_cookie_ack(env, pass);
+        case ChunkType::shutdown_complete:
+            return on_shutdown_complete(env, pass);
+        default:
+            return;
     }
 }
 
@@ -178,15 +207,21 @@ void Association::on_data(Environment& env, ReceivePass& pass, const wire::Chunk
     if (pass.path < paths_.size()) control_path_ = static_cast<std::uint8_t>(pass.path);
     if (data->payload.empty()) {  // D02, RFC 9260 6.2
         env.counters.drop(Drop::data_empty);
-        return abort_with(env, pass.effects, wire::code(wire::Cause::no_user_data), data->tsn.value, 4);
+        return abort_with(env, pass.effects, wire::code(wire::Cause::no_user_data), data->tsn.value,
+                          4);
     }
     pass.data = true;
     switch (in_.receive(env, *data, pass.effects)) {
-        case DataOutcome::accepted: return env.counters.add(Count::rx_data_chunks);
-        case DataOutcome::duplicate: return env.counters.drop(Drop::data_duplicate);
-        case DataOutcome::no_memory: return env.counters.drop(Drop::data_no_memory);
-        case DataOutcome::window_full: return env.counters.drop(Drop::data_window_full);
-        case DataOutcome::out_of_range: return env.counters.drop(Drop::data_out_of_range);
+        case DataOutcome::accepted:
+            return env.counters.add(Count::rx_data_chunks);
+        case DataOutcome::duplicate:
+            return env.counters.drop(Drop::data_duplicate);
+        case DataOutcome::no_memory:
+            return env.counters.drop(Drop::data_no_memory);
+        case DataOutcome::window_full:
+            return env.counters.drop(Drop::data_window_full);
+        case DataOutcome::out_of_range:
+            return env.counters.drop(Drop::data_out_of_range);
         case DataOutcome::violation:
             env.counters.drop(Drop::data_protocol_violation);
             return abort_with(env, pass.effects, wire::code(wire::Cause::protocol_violation));
@@ -216,8 +251,10 @@ void Association::on_acknowledged(Environment& env, ReceivePass& pass, AckOutcom
             for (std::size_t i = 0; i < paths_.size(); ++i)
                 if ((out_.touched_paths() >> i & 1) != 0) path_answered(env, pass.effects, i);
             return;
-        case AckOutcome::old: return env.counters.drop(Drop::sack_old);
-        case AckOutcome::malformed: return env.counters.drop(Drop::sack_malformed);
+        case AckOutcome::old:
+            return env.counters.drop(Drop::sack_old);
+        case AckOutcome::malformed:
+            return env.counters.drop(Drop::sack_malformed);
         case AckOutcome::unsent:  // S01
             env.counters.drop(Drop::sack_unsent);
             return abort_with(env, pass.effects, wire::code(wire::Cause::protocol_violation));
@@ -252,13 +289,15 @@ void Association::on_heartbeat_ack(Environment& env, ReceivePass& pass, const wi
 void Association::on_abort(Environment& env, ReceivePass& pass, const wire::Chunk& chunk) {
     // 8.5.1 B: the flag must say whose tag it is, also for an ABORT behind other chunks.
     const bool reflected = (chunk.flags & wire::kFlagT) != 0;
-    if (pass.packet.tag != (reflected ? remote_tag_ : local_tag_)) return env.counters.drop(Drop::bad_tag);
+    if (pass.packet.tag != (reflected ? remote_tag_ : local_tag_))
+        return env.counters.drop(Drop::bad_tag);
     finish(env, pass.effects, Event::aborted, wire::first_cause(chunk.value));
 }
 
 void Association::on_error(Environment& env, ReceivePass& pass, const wire::Chunk& chunk) {
     if (!wire::parameters_well_formed(chunk.value)) return env.counters.drop(Drop::chunk_malformed);
-    if (wire::has_cause(chunk.value, wire::Cause::stale_cookie)) return on_stale_cookie(env, pass, chunk.value);
+    if (wire::has_cause(chunk.value, wire::Cause::stale_cookie))
+        return on_stale_cookie(env, pass, chunk.value);
     pass.effects.add(Event::remote_error, 0, wire::first_cause(chunk.value));
 }
 

@@ -9,11 +9,11 @@ namespace signalbox::sctp {
 
 /// A packet to be filled behind its common header; nullptr: too many wait, or no memory.
 
-Association::Reply* Association::reply_for(Environment& env, const Packet& packet, VerificationTag tag,
-                                           std::size_t bytes) {
+Association::Reply* Association::reply_for(Environment& env, const Packet& packet,
+                                           VerificationTag tag, std::size_t bytes) {
     const std::size_t mtu = env.profile.path_mtu_bytes - (packet.source.is_v4() ? 20u : 40u);
-    const std::size_t capacity =
-        std::min({mtu, bytes + wire::SctpHeader::kBytes, mem::BlockPool::kMaxBytes - sizeof(Reply)});
+    const std::size_t capacity = std::min(
+        {mtu, bytes + wire::SctpHeader::kBytes, mem::BlockPool::kMaxBytes - sizeof(Reply)});
     if (reply_count_ >= kMaxReplies) return nullptr;
     void* block = env.blocks.take(sizeof(Reply) + capacity);
     if (block == nullptr) return nullptr;
@@ -21,7 +21,8 @@ Association::Reply* Association::reply_for(Environment& env, const Packet& packe
     reply->source = packet.destination;
     reply->destination = packet.source;
     reply->capacity = static_cast<std::uint16_t>(capacity);
-    wire::write_sctp_header({reply->bytes(), wire::SctpHeader::kBytes}, {local_port_, remote_port_, tag});
+    wire::write_sctp_header({reply->bytes(), wire::SctpHeader::kBytes},
+                            {local_port_, remote_port_, tag});
     reply->size = wire::SctpHeader::kBytes;
     Reply** link = &replies_;
     while (*link != nullptr) link = &(*link)->next;
@@ -30,9 +31,10 @@ Association::Reply* Association::reply_for(Environment& env, const Packet& packe
     return reply;
 }
 
-/// Appends one chunk to the packet's answer; false when it does not fit or there is no memory: then it is not sent.
-bool Association::reply_chunk(Environment& env, ReceivePass& pass, wire::ChunkType type, std::uint8_t flags,
-                              wire::Bytes value) {
+/// Appends one chunk to the packet's answer; false when it does not fit or there is no memory: then
+/// it is not sent.
+bool Association::reply_chunk(Environment& env, ReceivePass& pass, wire::ChunkType type,
+                              std::uint8_t flags, wire::Bytes value) {
     constexpr std::size_t kSlack = 32;  // for the cause around an echo
     if (pass.reply == nullptr)
         pass.reply = reply_for(env, pass.packet, remote_tag_, pass.packet.chunks.size() + kSlack);

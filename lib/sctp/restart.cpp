@@ -26,12 +26,14 @@ void Association::on_init(Environment& env, ReceivePass& pass, const wire::Chunk
         pending_ |= kShutdownAck;
         return;
     }
-    const InitParameters parameters = read_init_parameters(env, init->parameters, pass.packet.source);
+    const InitParameters parameters =
+        read_init_parameters(env, init->parameters, pass.packet.source);
     if (parameters.verdict != InitVerdict::ok) return env.counters.drop(Drop::init_malformed);
     constexpr std::size_t kRoom = 1024;
     pass.reply = reply_for(env, pass.packet, init->tag, kRoom);
     if (pass.reply == nullptr) return env.counters.drop(Drop::init_limited);
-    wire::PacketWriter out{{pass.reply->bytes(), pass.reply->capacity}, {local_port_, remote_port_, init->tag}};
+    wire::PacketWriter out{{pass.reply->bytes(), pass.reply->capacity},
+                           {local_port_, remote_port_, init->tag}};
     if (state_ != State::cookie_wait && !knows_all(parameters.list())) {  // 5.2.1, 5.2.2; H14
         env.counters.drop(Drop::restart_new_addresses);
         wire::write_abort(out, false, wire::Cause::restart_with_new_addresses);
@@ -40,7 +42,8 @@ void Association::on_init(Environment& env, ReceivePass& pass, const wire::Chunk
         InitAckIdentity identity;
         identity.tag = setting_up ? local_tag_ : env.tags.draw();
         identity.initial_tsn = setting_up ? local_initial_tsn_ : Tsn{env.random.u32()};
-        if (state_ != State::cookie_wait) identity.local_tie = local_tie_, identity.remote_tie = remote_tie_;
+        if (state_ != State::cookie_wait)
+            identity.local_tie = local_tie_, identity.remote_tie = remote_tie_;
         if (write_init_ack(env, pass.packet, *init, parameters, identity, out))
             env.counters.add(Count::inits_answered);
     }
@@ -53,7 +56,7 @@ void Association::on_cookie_echo(Environment& env, ReceivePass& pass, const wire
         pending_ |= kCookieAck;
         const std::size_t path = paths_.find(pass.packet.source);
         if (path >= paths_.size()) return;
-        control_path_ = static_cast<std::uint8_t>(path);  // HS-8
+        control_path_ = static_cast<std::uint8_t>(path);             // HS-8
         if (!paths_[path].confirmed) paths_[path].hb_wanted = true;  // 5.4, H09
     };
     if (accepting_) {
@@ -64,21 +67,28 @@ void Association::on_cookie_echo(Environment& env, ReceivePass& pass, const wire
     const CookieVerdict verdict = env.cookies.open(chunk.value, pass.packet, env.now, cookie);
     if (verdict != CookieVerdict::good) pass.stop = true;  // until judged otherwise
     switch (verdict) {
-        case CookieVerdict::malformed: return env.counters.drop(Drop::cookie_malformed);
-        case CookieVerdict::bad_mac: return env.counters.drop(Drop::cookie_bad_mac);
-        case CookieVerdict::mismatch: return env.counters.drop(Drop::cookie_mismatch);
+        case CookieVerdict::malformed:
+            return env.counters.drop(Drop::cookie_malformed);
+        case CookieVerdict::bad_mac:
+            return env.counters.drop(Drop::cookie_bad_mac);
+        case CookieVerdict::mismatch:
+            return env.counters.drop(Drop::cookie_mismatch);
         case CookieVerdict::stale:
-        case CookieVerdict::good: break;
+        case CookieVerdict::good:
+            break;
     }
-    const CookieCase which = judge_cookie({local_tag_, remote_tag_, local_tie_, remote_tie_}, cookie);
+    const CookieCase which =
+        judge_cookie({local_tag_, remote_tag_, local_tie_, remote_tie_}, cookie);
     if (verdict == CookieVerdict::stale && which != CookieCase::expected) {  // HS-4
         env.counters.drop(Drop::cookie_stale);
         return report_stale(env, pass, cookie);
     }
     pass.stop = false;
     switch (which) {
-        case CookieCase::restart: return restart(env, pass, cookie);
-        case CookieCase::collision: return collide(env, pass, cookie);
+        case CookieCase::restart:
+            return restart(env, pass, cookie);
+        case CookieCase::collision:
+            return collide(env, pass, cookie);
         case CookieCase::late:
             pass.stop = true;
             return env.counters.drop(Drop::cookie_late);
@@ -96,14 +106,17 @@ void Association::report_stale(Environment& env, ReceivePass& pass, const Cookie
     pass.reply = reply_for(env, pass.packet, cookie.remote_tag, 16);
     if (pass.reply == nullptr) return;
     const auto late_us = (env.now - cookie.created - cookie.life) / std::chrono::microseconds{1};
-    wire::PacketWriter out{{pass.reply->bytes(), pass.reply->capacity}, {local_port_, remote_port_, cookie.remote_tag}};
+    wire::PacketWriter out{{pass.reply->bytes(), pass.reply->capacity},
+                           {local_port_, remote_port_, cookie.remote_tag}};
     out.begin_chunk(wire::ChunkType::error);
-    wire::write_cause_stale_cookie(out, static_cast<std::uint32_t>(std::min<std::int64_t>(late_us, 0xffffffff)));
+    wire::write_cause_stale_cookie(
+        out, static_cast<std::uint32_t>(std::min<std::int64_t>(late_us, 0xffffffff)));
     out.end_chunk();
     pass.reply->size = static_cast<std::uint16_t>(out.size());
 }
 
-/// Everything of the old association goes; what was queued or not yet delivered is counted as lost with it.
+/// Everything of the old association goes; what was queued or not yet delivered is counted as lost
+/// with it.
 void Association::start_afresh(Environment& env, const CookieContents& cookie) {
     for (std::size_t i = 0; i < paths_.size(); ++i) {
         Path& path = paths_[i];
@@ -171,9 +184,11 @@ void Association::collide(Environment& env, ReceivePass& pass, const CookieConte
         if (paths_.size() > 1) pass.effects.add(Event::paths_changed);
         out_.set_peer(env, cookie.streams_out, cookie.remote_window_bytes);
     }
-    if (setting_up || !in_.received_anything()) in_.start(env, cookie.remote_initial_tsn, cookie.streams_in);
+    if (setting_up || !in_.received_anything())
+        in_.start(env, cookie.remote_initial_tsn, cookie.streams_in);
     pass.path = paths_.find(pass.packet.source);
-    control_path_ = static_cast<std::uint8_t>(pass.path < paths_.size() ? pass.path : paths_.primary());
+    control_path_ =
+        static_cast<std::uint8_t>(pass.path < paths_.size() ? pass.path : paths_.primary());
     if (setting_up) establish(env, pass.effects, Event::up);
 }
 

@@ -12,7 +12,8 @@ AckOutcome Outbound::judge(const wire::Sack& sack) const {
     std::uint32_t previous_end = 0;
     for (std::size_t i = 0; i < sack.gap_count(); ++i) {
         const wire::GapBlock block = sack.gap(i);
-        if (block.start == 0 || block.end < block.start || block.start <= previous_end) return AckOutcome::malformed;
+        if (block.start == 0 || block.end < block.start || block.start <= previous_end)
+            return AckOutcome::malformed;
         previous_end = block.end;
     }
     if (sack.cumulative_tsn + previous_end >= next_tsn_) return AckOutcome::unsent;
@@ -95,7 +96,8 @@ void Outbound::grow_windows(Environment& env, PathSet& paths, const Acked& acked
     for (std::size_t i = 0; i < paths.size(); ++i) {
         Path& path = paths[i];
         const std::uint32_t segment = path.packet_bytes(env.profile) - kCommonHeaderBytes;
-        const bool full = acked.flight_before[i] + segment > path.cwnd_bytes;  // no whole packet more would have fit
+        const bool full = acked.flight_before[i] + segment >
+                          path.cwnd_bytes;  // no whole packet more would have fit
         if (acked.bytes[i] != 0 && acked.cumulative_moved && !in_recovery_) {
             if (path.cwnd_bytes <= path.ssthresh_bytes) {  // 7.2.1
                 if (full) path.cwnd_bytes += std::min(acked.bytes[i], segment);
@@ -111,7 +113,8 @@ void Outbound::grow_windows(Environment& env, PathSet& paths, const Acked& acked
                 }
             }
         }
-        path.cwnd_bytes = std::min(path.cwnd_bytes, env.profile.send_buffer_bytes + segment);  // S03
+        path.cwnd_bytes =
+            std::min(path.cwnd_bytes, env.profile.send_buffer_bytes + segment);  // S03
         if (path.flight_bytes == 0) path.partial_bytes_acked = 0;
     }
 }

@@ -16,11 +16,13 @@ struct Profile {
     Duration rto_initial = 1000ms;
     Duration rto_min = 1000ms;
     Duration rto_max = 60'000ms;
-    Backoff rto_backoff = Backoff::exponential;  // linear: deliberate deviation from 6.3.3, closed networks only
+    Backoff rto_backoff =
+        Backoff::exponential;  // linear: deliberate deviation from 6.3.3, closed networks only
     std::uint16_t path_max_retransmits = 5;
     std::uint16_t association_max_retransmits = 10;
     std::uint16_t max_init_retransmits = 8;
-    std::uint16_t potentially_failed_after = 5;  // RFC 7829 PF.Max; equal to path_max_retransmits: off
+    std::uint16_t potentially_failed_after =
+        5;  // RFC 7829 PF.Max; equal to path_max_retransmits: off
     Duration heartbeat_interval = 30'000ms;
     Duration sack_delay = 200ms;
     Duration cookie_life = 60'000ms;
@@ -33,11 +35,21 @@ struct Profile {
 };
 
 inline constexpr Profile kProfileRfc9260{};
-inline constexpr Profile kProfileSigtranLan{.rto_initial = 120ms, .rto_min = 100ms, .rto_max = 400ms,
-    .path_max_retransmits = 4, .association_max_retransmits = 8, .potentially_failed_after = 0,
-    .heartbeat_interval = 1000ms, .sack_delay = 50ms};
-inline constexpr Profile kProfileSigtranWan{.rto_initial = 500ms, .rto_min = 300ms, .rto_max = 2000ms,
-    .path_max_retransmits = 4, .association_max_retransmits = 8, .potentially_failed_after = 1,
-    .heartbeat_interval = 5000ms, .sack_delay = 150ms};
+inline constexpr Profile kProfileSigtranLan{.rto_initial = 120ms,
+                                            .rto_min = 100ms,
+                                            .rto_max = 400ms,
+                                            .path_max_retransmits = 4,
+                                            .association_max_retransmits = 8,
+                                            .potentially_failed_after = 0,
+                                            .heartbeat_interval = 1000ms,
+                                            .sack_delay = 50ms};
+inline constexpr Profile kProfileSigtranWan{.rto_initial = 500ms,
+                                            .rto_min = 300ms,
+                                            .rto_max = 2000ms,
+                                            .path_max_retransmits = 4,
+                                            .association_max_retransmits = 8,
+                                            .potentially_failed_after = 1,
+                                            .heartbeat_interval = 5000ms,
+                                            .sack_delay = 150ms};
 
 }  // namespace signalbox::sctp

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// User data kept in blocks: received chunks (longer than a block: a chain of pieces) and any other bytes that must
-// outlive a packet (cookie, replies).
+// User data kept in blocks: received chunks (longer than a block: a chain of pieces) and any other
+// bytes that must outlive a packet (cookie, replies).
 #pragma once
 #include <cstdint>
 #include <span>
@@ -29,7 +29,8 @@ void give_piece(mem::BlockPool& blocks, StoredPiece* piece);
 /// A copy of the bytes in one piece; nullptr: no memory.
 StoredPiece* keep_piece(mem::BlockPool& blocks, std::span<const std::uint8_t> bytes);
 
-/// A received DATA chunk that waits: its user data follows in the block, what does not fit is in `rest`.
+/// A received DATA chunk that waits: its user data follows in the block, what does not fit is in
+/// `rest`.
 struct InChunk {
     InChunk* next = nullptr;
     InChunk* prev = nullptr;

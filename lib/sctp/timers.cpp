@@ -15,7 +15,8 @@ bool Association::over_association_limit(const Environment& env) const {
 void Association::count_failure(Environment& env, Effects& effects, std::size_t index) {
     Path& path = paths_[index];
     if (path.error_count < 0xffff) ++path.error_count;
-    if (path.confirmed && error_count_ < 0xffff) ++error_count_;  // strangers' addresses are not the peer's failure
+    if (path.confirmed && error_count_ < 0xffff)
+        ++error_count_;  // strangers' addresses are not the peer's failure
     if (path.confirmed && path.active && !path.potentially_failed &&
         env.profile.potentially_failed_after < env.profile.path_max_retransmits &&
         path.error_count > env.profile.potentially_failed_after) {
@@ -70,7 +71,9 @@ void Association::verify_next_path(Environment& env) {
         verify_next_ = static_cast<std::uint8_t>((i + 1) % paths_.size());
         verify_due_ = env.now + path.rto;
         // One that stayed silent for long is asked as rarely as an inactive one.
-        if (!path.active) verify_due_ += env.profile.heartbeat_interval / static_cast<Duration::rep>(paths_.size());
+        if (!path.active)
+            verify_due_ +=
+                env.profile.heartbeat_interval / static_cast<Duration::rep>(paths_.size());
         return;
     }
 }
@@ -100,7 +103,8 @@ void Association::on_control_timer(Environment& env, Effects& effects) {
                 finish(env, effects, Event::lost);
                 return;
             }
-            if (state_ == State::cookie_wait)  // another of the configured addresses may be reachable
+            if (state_ ==
+                State::cookie_wait)  // another of the configured addresses may be reachable
                 control_path_ = static_cast<std::uint8_t>((control_path_ + 1u) % paths_.size());
             pending_ |= state_ == State::cookie_wait ? kInit : kCookieEcho;
             break;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seam: where packets go. The sink lends a buffer, the association serialises in place. Doubles: simulator, tests.
+// Seam: where packets go. The sink lends a buffer, the association serialises in place. Doubles:
+// simulator, tests.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -18,10 +19,11 @@ struct Datagram {
 class TransmitSink {
  public:
     virtual ~TransmitSink() = default;
-    /// Room for an SCTP packet (common header first) of at least `bytes`; empty when there is none now.
+    /// Room for an SCTP packet (common header first) of at least `bytes`; empty when there is none
+    /// now.
     virtual std::span<std::uint8_t> lend(std::size_t bytes) = 0;
-    /// The lent buffer holds an SCTP packet of `bytes`, checksum field 0: the sink (or the port's hardware) fills it.
-    /// lend() without commit() before the next lend() gives the buffer back.
+    /// The lent buffer holds an SCTP packet of `bytes`, checksum field 0: the sink (or the port's
+    /// hardware) fills it. lend() without commit() before the next lend() gives the buffer back.
     virtual void commit(const Datagram& datagram, std::size_t bytes) = 0;
 };
 

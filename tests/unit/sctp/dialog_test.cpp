@@ -92,7 +92,9 @@ TEST_CASE("DAT-5: a lost packet is sent again by fast retransmit, without a time
     Pair pair{12};
     pair.connect();
     int data = 0;
-    pair.lose = [&data](const InFlight& packet) { return packet.has(wire::ChunkType::data) && ++data == 2; };
+    pair.lose = [&data](const InFlight& packet) {
+        return packet.has(wire::ChunkType::data) && ++data == 2;
+    };
     for (int i = 0; i < 40; ++i) {
         pair.a.send(0, std::string(600, static_cast<char>('a' + i % 26)));
         pair.exchange();
@@ -112,7 +114,8 @@ TEST_CASE("DAT-7: everything arrives once and in order at 20 percent loss") {
     pair.a.profile.path_max_retransmits = pair.z.profile.path_max_retransmits = 1000;
     pair.lose = [&random](const InFlight&) { return random.below(100) < 20; };
     for (int i = 0; i < 300; ++i) {
-        REQUIRE(pair.a.send(static_cast<std::uint16_t>(i % 3), std::to_string(i) + std::string(random.below(3000), '.')) ==
+        REQUIRE(pair.a.send(static_cast<std::uint16_t>(i % 3),
+                            std::to_string(i) + std::string(random.below(3000), '.')) ==
                 SendStatus::ok);
         if (i % 7 == 0) pair.advance(20ms);
     }

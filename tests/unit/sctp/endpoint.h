@@ -68,7 +68,9 @@ class TestSink final : public TransmitSink {
         return buffer_;
     }
     void commit(const Datagram& datagram, std::size_t bytes) override {
-        sent.push_back({datagram.source, datagram.destination, {buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(bytes)}});
+        sent.push_back({datagram.source,
+                        datagram.destination,
+                        {buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(bytes)}});
     }
     std::deque<InFlight> sent;
     bool refuse = false;
@@ -87,7 +89,11 @@ struct Received {
 class Endpoint {
  public:
     Endpoint(std::uint64_t seed, std::vector<IpAddress> addresses, Profile profile_)
-        : profile(profile_), local(std::move(addresses)), random(seed), tags(random), keys(random, 0) {}
+        : profile(profile_),
+          local(std::move(addresses)),
+          random(seed),
+          tags(random),
+          keys(random, 0) {}
     ~Endpoint() { drop_association(); }
     Endpoint(const Endpoint&) = delete;
     Endpoint& operator=(const Endpoint&) = delete;
@@ -96,7 +102,8 @@ class Endpoint {
         return {now, profile, local, pages, blocks, random, tags, keys, counters, scratch};
     }
 
-    bool connect(std::vector<IpAddress> remotes, std::uint16_t local_port, std::uint16_t remote_port) {
+    bool connect(std::vector<IpAddress> remotes, std::uint16_t local_port,
+                 std::uint16_t remote_port) {
         Environment e = env();
         association.emplace();
         return association->connect(e, remotes, local_port, remote_port);
@@ -104,8 +111,8 @@ class Endpoint {
     void input(const InFlight& packet) {
         const auto view = wire::parse_sctp_packet(packet.bytes);
         if (!view) return;
-        input(Packet{packet.source, packet.destination, view->header.source_port, view->header.destination_port,
-                     view->header.tag, view->chunks});
+        input(Packet{packet.source, packet.destination, view->header.source_port,
+                     view->header.destination_port, view->header.tag, view->chunks});
     }
     void input(const Packet& packet) {
         Environment e = env();
@@ -146,9 +153,11 @@ class Endpoint {
         for (int turns = 0; association->flush(e, sink) && !sink.refuse && turns < 1000; ++turns) {
         }
     }
-    SendStatus send(std::uint16_t stream, std::string_view data, bool unordered = false, std::uint32_t ppid = 3) {
+    SendStatus send(std::uint16_t stream, std::string_view data, bool unordered = false,
+                    std::uint32_t ppid = 3) {
         Environment e = env();
-        const std::span<const std::uint8_t> piece{reinterpret_cast<const std::uint8_t*>(data.data()), data.size()};
+        const std::span<const std::uint8_t> piece{
+            reinterpret_cast<const std::uint8_t*>(data.data()), data.size()};
         return association->send(e, StreamId{stream}, Ppid{ppid}, unordered, std::span{&piece, 1});
     }
     void shutdown() {
@@ -211,7 +220,9 @@ class Endpoint {
 
  private:
     void keep(const Message& m) {
-        messages.push_back({m.stream.value, m.ppid.value, m.unordered,
+        messages.push_back({m.stream.value,
+                            m.ppid.value,
+                            m.unordered,
                             {reinterpret_cast<const char*>(m.data.data()), m.data.size()}});
     }
     void take_effects() {

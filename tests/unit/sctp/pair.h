@@ -87,7 +87,8 @@ class Pair {
     Time next_event() const {
         Time next = wire.empty() ? kNever : wire.front().arrival;
         for (const Endpoint* e : {&a, &z})
-            if (e->association) next = std::min(next, std::max(now, e->association->next_deadline()));
+            if (e->association)
+                next = std::min(next, std::max(now, e->association->next_deadline()));
         return next;
     }
     void step_to(Time t) {
