@@ -20,7 +20,9 @@ bool Association::start_paths(Environment& env, std::span<const IpAddress> remot
                               const IpAddress& addressed) {
     paths_.clear(env);
     for (const IpAddress& remote : remotes) {
-        const IpAddress local = local_for(env, remote, addressed);
+        const bool first = paths_.size() == 0 && addressed.is_v4() == remote.is_v4() &&
+                           !addressed.is_unspecified();
+        const IpAddress local = first ? addressed : local_for(env, remote, paths_.size());
         if (local.is_unspecified() || local.is_v4() != remote.is_v4())
             continue;  // no way to go there
         if (!paths_.add(env, remote, local)) {
@@ -100,7 +102,6 @@ SendStatus Association::send(Environment& env, StreamId stream, Ppid ppid, bool 
     if (state_ != State::established && state_ != State::cookie_echoed) return SendStatus::not_open;
     const SendStatus status =
         out_.enqueue(env, stream, ppid, unordered, pieces, paths_.packet_bytes(env.profile));
-    if (status == SendStatus::buffer_full) env.counters.drop(Drop::send_buffer_full);
     check();
     return status;
 }

@@ -2,6 +2,7 @@
 #include "sctp/path.h"
 
 #include <algorithm>
+#include <bit>
 #include <new>
 
 namespace signalbox::sctp {
@@ -11,6 +12,15 @@ constexpr std::uint32_t kInitialWindowBytes = 4404;  // RFC 9260 7.2.1
 
 std::uint32_t payload_bytes(const Path& path, const Profile& profile) {
     return path.packet_bytes(profile) - kCommonHeaderBytes;
+}
+unsigned common_prefix_bits(const IpAddress& a, const IpAddress& b) {
+    unsigned bits = 0;
+    for (std::size_t i = 0; i < a.bytes.size(); ++i) {
+        const auto different = static_cast<std::uint8_t>(a.bytes[i] ^ b.bytes[i]);
+        bits += static_cast<unsigned>(std::countl_zero(different));
+        if (different != 0) break;
+    }
+    return bits;
 }
 }  // namespace
 
@@ -135,11 +145,19 @@ std::uint32_t PathSet::packet_bytes(const Profile& profile) const {
     return least;
 }
 
-IpAddress local_for(const Environment& env, const IpAddress& remote, const IpAddress& addressed) {
-    if (addressed.is_v4() == remote.is_v4() && !addressed.is_unspecified()) return addressed;
-    for (const IpAddress& candidate : env.local_addresses)
-        if (candidate.is_v4() == remote.is_v4()) return candidate;
-    return addressed;
+IpAddress local_for(const Environment& env, const IpAddress& remote, std::size_t index) {
+    IpAddress best;
+    unsigned best_bits = 0;
+    std::size_t ties = 0;
+    for (const IpAddress& candidate : env.local_addresses) {
+        if (candidate.is_v4() != remote.is_v4()) continue;
+        const unsigned bits = common_prefix_bits(candidate, remote);
+        if (ties != 0 && bits < best_bits) continue;
+        ties = ties != 0 && bits == best_bits ? ties + 1 : 1;
+        if (ties == 1 || ties <= index + 1) best = candidate;
+        best_bits = bits;
+    }
+    return best;
 }
 
 }  // namespace signalbox::sctp

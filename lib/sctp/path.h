@@ -98,8 +98,9 @@ class PathSet {
     std::uint8_t primary_ = 0;
 };
 
-/// The local address that a path to `remote` leaves from: `addressed` when of the same family, else
-/// the first of it.
-IpAddress local_for(const Environment& env, const IpAddress& remote, const IpAddress& addressed);
+/// The local address for the path number `index` to `remote`: the nearest by prefix, as a route
+/// would choose; among equally near ones paths take turns, so that one dead link does not silence
+/// them all. Unspecified: none of its family.
+IpAddress local_for(const Environment& env, const IpAddress& remote, std::size_t index);
 
 }  // namespace signalbox::sctp

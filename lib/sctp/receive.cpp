@@ -131,7 +131,10 @@ void Association::receive(Environment& env, const Packet& packet, Effects& effec
     }
     if (walker.malformed()) env.counters.drop(Drop::chunk_bad_length);
     if (pass.data && state_ != State::closed) {
-        if (pass.path < paths_.size()) in_.sack_path = static_cast<std::uint8_t>(pass.path);
+        // 6.4: a duplicate may mean that our SACK was lost on the way there.
+        if (pass.path < paths_.size())
+            in_.sack_path = static_cast<std::uint8_t>(
+                pass.duplicate ? paths_.for_retransmission(pass.path) : pass.path);
         in_.packet_done(env);
         if (state_ == State::shutdown_sent) {  // 9.2: answered at once by SACK and SHUTDOWN
             in_.sack_at_once();
@@ -215,6 +218,7 @@ void Association::on_data(Environment& env, ReceivePass& pass, const wire::Chunk
         case DataOutcome::accepted:
             return env.counters.add(Count::rx_data_chunks);
         case DataOutcome::duplicate:
+            pass.duplicate = true;
             return env.counters.drop(Drop::data_duplicate);
         case DataOutcome::no_memory:
             return env.counters.drop(Drop::data_no_memory);

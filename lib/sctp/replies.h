@@ -29,6 +29,7 @@ struct Association::ReceivePass {
     std::size_t path = 0;    // index of the source's path, path count when it is none
     Reply* reply = nullptr;  // begun for this packet
     unsigned errors = 0;     // chunks reported
+    bool duplicate = false;  // the packet held DATA that came before
     bool stop = false;       // the rest of the packet is not looked at
     bool data = false;       // the packet held DATA
 };
