@@ -36,9 +36,7 @@ void Worker::State::obey(const Record& record, Time now) {
     sctp::Environment env = environment(*slot, now);
     if (h.kind == RecordKind::send) {
         const std::span<const std::uint8_t> pieces[] = {record.bytes};
-        if (slot->association.send(env, h.stream, kPpidM3ua, false, pieces) == sctp::SendStatus::ok)
-            counters.add(Count::tx_messages);
-        else
+        if (slot->association.send(env, h.stream, kPpidM3ua, false, pieces) != sctp::SendStatus::ok)
             counters.drop(Drop::send_buffer_full);
     } else if (h.kind == RecordKind::shutdown) {
         slot->association.shutdown(env);
@@ -59,7 +57,7 @@ void Worker::State::message_for(const Record& record, Time now) {
     sctp::Environment env = environment(*slot, now);
     const std::span<const std::uint8_t> pieces[] = {record.bytes};
     switch (slot->association.send(env, record.header.stream, kPpidM3ua, false, pieces)) {
-        case sctp::SendStatus::ok: counters.add(Count::tx_messages); break;
+        case sctp::SendStatus::ok: break;
         case sctp::SendStatus::not_open: reroute(record.header.peer, record.bytes); break;
         default: counters.drop(Drop::send_buffer_full); break;
     }

@@ -94,11 +94,9 @@ void Worker::State::happened(Slot& slot, const sctp::EventRecord& event, Time no
         case sctp::Event::up:
             slot.established = true;
             mine.established.fetch_add(1, std::memory_order_relaxed);
-            counters.add(Count::associations_up);
             report(slot, RecordKind::association_up, EventKind::association_up, 0, now);
             break;
         case sctp::Event::restarted:
-            counters.add(Count::associations_restarted);
             report(slot, RecordKind::association_restarted, EventKind::association_restarted, 0, now);
             break;
         case sctp::Event::paths_changed:
@@ -108,7 +106,6 @@ void Worker::State::happened(Slot& slot, const sctp::EventRecord& event, Time no
         case sctp::Event::path_down:
         case sctp::Event::path_up: {
             const bool down = event.event == sctp::Event::path_down;
-            counters.add(down ? Count::paths_failed : Count::paths_restored);
             const EventRecord record{.kind = down ? EventKind::path_down : EventKind::path_up, .peer = slot.peer,
                                      .as = kNoAs, .detail = event.path, .when = now};
             if (!push_record(mine.to_control, {.kind = RecordKind::event, .event = record}))
@@ -117,15 +114,12 @@ void Worker::State::happened(Slot& slot, const sctp::EventRecord& event, Time no
         }
         case sctp::Event::shutdown_begun: break;  // the end follows
         case sctp::Event::closed:
-            counters.add(Count::associations_closed);
             end(slot, EventKind::association_closed, event.cause, now);
             break;
         case sctp::Event::aborted:
-            counters.add(Count::associations_aborted);
             end(slot, EventKind::association_aborted, event.cause, now);
             break;
         case sctp::Event::lost:
-            counters.add(Count::associations_lost);
             end(slot, EventKind::association_lost, event.cause, now);
             break;
         case sctp::Event::remote_error: break;  // counted by sctp

@@ -48,7 +48,7 @@ void Worker::State::init_received(const Arrival& arrival, PeerIndex peer, Time n
                          .remote_port = arrival.sctp.source_port, .remote = arrival.sctp.source};
     tags.target = WorkerIndex{static_cast<std::uint8_t>((shared.table->hash(key) >> 20) % shared.workers)};
     sctp::Environment env = environment(arrival.listener, profile_of(arrival.listener, peer), now);
-    if (sctp::answer_init(env, arrival.sctp, sink)) counters.add(Count::inits_answered);
+    sctp::answer_init(env, arrival.sctp, sink);
 }
 
 void Worker::State::cookie_received(const Arrival& arrival, PeerIndex peer, Time now, sctp::TransmitSink& sink) {
@@ -58,8 +58,7 @@ void Worker::State::cookie_received(const Arrival& arrival, PeerIndex peer, Time
         case sctp::CookieVerdict::good: break;
         case sctp::CookieVerdict::stale:
             counters.drop(Drop::cookie_stale);
-            // The out-of-the-blue rules answer a stale cookie with ERROR (5.2.6), budgeted.
-            return out_of_the_blue(arrival, true, now, sink);
+            return stale_cookie(arrival, contents, now, sink);
         case sctp::CookieVerdict::bad_mac: return counters.drop(Drop::cookie_bad_mac);
         case sctp::CookieVerdict::malformed: return counters.drop(Drop::cookie_malformed);
         case sctp::CookieVerdict::mismatch: return counters.drop(Drop::cookie_mismatch);
@@ -80,6 +79,15 @@ void Worker::State::cookie_received(const Arrival& arrival, PeerIndex peer, Time
         return;
     }
     to_association(*slot, arrival.sctp, now);
+}
+
+/// ERROR "stale cookie" tells the peer how late it was (RFC 9260 5.2.6); budgeted like every answer without an association.
+void Worker::State::stale_cookie(const Arrival& arrival, const sctp::CookieContents& cookie, Time now,
+                                 sctp::TransmitSink& sink) {
+    if (!out_of_the_blue_budget.take(now)) return counters.drop(Drop::out_of_the_blue_limited);
+    const std::uint16_t profile = shared.settings.listeners[arrival.listener].profile;
+    sctp::Environment env = environment(arrival.listener, profile, now);
+    sctp::answer_stale_cookie(env, arrival.sctp, cookie, sink);
 }
 
 void Worker::State::out_of_the_blue(const Arrival& arrival, bool known_peer, Time now, sctp::TransmitSink& sink) {

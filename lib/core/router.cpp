@@ -106,7 +106,6 @@ Routed Worker::State::to_peer(PeerIndex peer, const sigtran::AsView& as, const s
         case sctp::SendStatus::bad_stream: return counters.drop(Drop::data_invalid_stream), Routed::done;
         default: return Routed::again;
     }
-    counters.add(Count::tx_messages);
     counters.add(Count::routed_messages);
     mark_dirty(*slot);
     return Routed::done;

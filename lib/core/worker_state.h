@@ -97,6 +97,7 @@ struct Worker::State {
     void no_association(const Arrival& arrival, Time now, sctp::TransmitSink& sink, bool handed_off);
     void init_received(const Arrival& arrival, PeerIndex peer, Time now, sctp::TransmitSink& sink);
     void cookie_received(const Arrival& arrival, PeerIndex peer, Time now, sctp::TransmitSink& sink);
+    void stale_cookie(const Arrival& arrival, const sctp::CookieContents& cookie, Time now, sctp::TransmitSink& sink);
     void out_of_the_blue(const Arrival& arrival, bool known_peer, Time now, sctp::TransmitSink& sink);
     std::uint16_t profile_of(std::uint16_t listener, PeerIndex peer) const;
     bool hand_off(WorkerIndex to, const Arrival& arrival);

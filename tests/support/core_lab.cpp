@@ -183,6 +183,15 @@ std::uint64_t CoreLab::count(Count what) const {
     return n;
 }
 
+std::string CoreLab::counters() const {
+    std::string text;
+    for (std::size_t i = 0; i < kDropCount; ++i)
+        if (const auto n = drops(static_cast<Drop>(i))) text += std::string(kDropNames[i]) + "=" + std::to_string(n) + " ";
+    for (std::size_t i = 0; i < kCountCount; ++i)
+        if (const auto n = count(static_cast<Count>(i))) text += std::string(kCountNames[i]) + "=" + std::to_string(n) + " ";
+    return text;
+}
+
 namespace m3ua {
 namespace {
 

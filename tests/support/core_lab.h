@@ -99,6 +99,7 @@ class CoreLab {
 
     std::uint64_t drops(Drop reason) const;
     std::uint64_t count(Count what) const;
+    std::string counters() const;  // all that are not 0, for a failing test's message
 
     Time now{1s};
     TurnReclaimer reclaimer;

@@ -61,7 +61,9 @@ TEST_CASE("decision 5: when one ASP of two dies the other takes over its SLS val
     const std::size_t before = one.received.size();
     one_of_each_sls(lab, source);  // these wake the retransmission timer
     // sigtran-lan, one path, 4 path and 8 association retransmissions of at most 400 ms: min of both limits rules (PATH-2).
-    REQUIRE(lab.run_until([&] { return lab.count(Count::associations_lost) == 1; }, 5s));
+    const bool lost = lab.run_until([&] { return lab.count(Count::associations_lost) == 1; }, 5s);
+    INFO(lab.counters());
+    REQUIRE(lost);
     lab.run(100ms);
     one_of_each_sls(lab, source);
     lab.run(100ms);
@@ -142,6 +144,7 @@ TEST_CASE("PATH-4: one address of a two-path association is cut: traffic moves t
         lab.turn();
     }
     lab.run(3s);
+    INFO(lab.counters());
     std::uint8_t expected = 0;
     for (const auto& m : z.received)
         if (const auto d = m3ua::parse_data(m)) REQUIRE(d->user[0] == expected++);
@@ -169,6 +172,7 @@ TEST_CASE("decision 14: a slow ASP closes the sender's window instead of losing 
     lab.run(300ms);
     stalled = false;
     lab.run(4s);
+    INFO(lab.counters());
     CHECK(data_count(slow) == 2000);
     CHECK(lab.drops(Drop::send_buffer_full) == 0);
     CHECK(lab.drops(Drop::peer_congested) == 0);

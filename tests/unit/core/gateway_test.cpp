@@ -115,7 +115,9 @@ TEST_CASE("2,500 associations from 2,500 addresses on one port come up and each 
     constexpr std::uint32_t kPeers = 2500;
     CoreLab lab(one_asp_per_server(kPeers), {.workers = 2, .memory_bytes = 256u << 20});
     for (std::uint32_t i = 0; i < kPeers; ++i) lab.start(PeerIndex{i});
-    REQUIRE(lab.run_until([&] { return lab.count(Count::associations_up) == kPeers; }, 5s));
+    const bool all_up = lab.run_until([&] { return lab.count(Count::associations_up) == kPeers; }, 5s);
+    INFO(lab.counters());
+    REQUIRE(all_up);
     for (std::uint32_t i = 0; i < kPeers; ++i) {
         lab.send(lab.asps[i], StreamId{0}, m3ua::aspup(i + 1));
         lab.send(lab.asps[i], StreamId{0}, m3ua::aspac(100 + i));
