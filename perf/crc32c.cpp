@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CRC32c of signaling packets: sizes drawn from 72 to 268 bytes, as the wire pads them, each
-// implementation over the same packets. One run in order of a fixed size as well: there the branch
-// predictor knows the length.
+// implementation over the same packets in an order that is new for each round. Fixed sizes as well:
+// there the branch predictor knows the length.
 #include "base/crc32c.h"
 
 #include <cstddef>
@@ -40,6 +40,13 @@ class Packets {
         }
     }
     const std::vector<Packet>& list() const { return list_; }
+    /// Another order for each round: a predictor that has learnt the sizes by heart measures
+    /// nothing.
+    void shuffle(std::uint64_t seed) {
+        perf::Random random{seed};
+        for (std::size_t i = list_.size(); i > 1; --i)
+            std::swap(list_[i - 1], list_[random.below(i)]);
+    }
 
  private:
     std::vector<std::uint8_t> memory_;
@@ -47,9 +54,10 @@ class Packets {
 };
 
 template <class Fn>
-double cycles_per_packet(const Packets& packets, int rounds, Fn&& crc) {
+double cycles_per_packet(Packets& packets, int rounds, Fn&& crc) {
     Segments segments;
     for (int round = 0; round < rounds; ++round) {
+        packets.shuffle(static_cast<std::uint64_t>(round));
         for (std::size_t from = 0; from < kPackets; from += 256) {
             const auto start = perf::cycles();
             for (std::size_t i = from; i < from + 256; ++i) perf::keep(crc(packets.list()[i]));
@@ -70,7 +78,7 @@ std::size_t wrong_results(const Packets& packets, const Implementation& implemen
     return wrong;
 }
 
-std::size_t measure(const perf::Report& report, const std::string& sizes, const Packets& packets,
+std::size_t measure(const perf::Report& report, const std::string& sizes, Packets packets,
                     int rounds) {
     const auto implementations = crc32c_detail::implementations();
     std::size_t wrong = 0;
