@@ -142,8 +142,10 @@ void Checker::map(Node& node, std::span<const Key> keys, std::string_view where)
         const auto key = std::find_if(keys.begin(), keys.end(),
                                       [&](const Key& k) { return k.name == child.key; });
         if (key == keys.end()) {
-            errors_.add(child.key_place, "unknown key " + quoted(child.key) + std::string(where) +
-                                             suggestion(child.key, names_of(keys)));
+            const bool is_shown = !errors_.is_full();
+            errors_.add(child.key_place,
+                        "unknown key " + quoted(child.key) + std::string(where) +
+                            (is_shown ? suggestion(child.key, names_of(keys)) : ""));
             child.good = false;
         } else if (child.good) {
             value(child, *key);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configuration file, checked whole: every error at once, each with its place, or a Configuration.
+// The configuration file, checked whole: every error at once, each with its place, or a
+// Configuration.
 #pragma once
 #include <string>
 #include <string_view>
@@ -39,8 +40,8 @@ using Loaded = std::variant<Configuration, std::vector<Error>>;
 Loaded load_file(const std::string& path);
 Loaded load_text(std::string_view text, const std::string& file_name);
 
-/// What --check-config prints when all is well: for each peer profile in use, worst-case time to move to another path and to
-/// declare the association lost.
+/// What --check-config prints when all is well: for each peer profile in use, worst-case time to
+/// move to another path and to declare the association lost.
 std::string describe(const Configuration& configuration);
 
 }  // namespace signalbox::config

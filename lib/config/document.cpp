@@ -20,6 +20,10 @@ Place place_of(const YAML::Mark& mark) {
     return {mark.line + 1, mark.column + 1};
 }
 
+std::string too_deep() {
+    return "nested deeper than " + std::to_string(kMaxDepth) + " levels";
+}
+
 class TreeBuilder : public YAML::EventHandler {
  public:
     explicit TreeBuilder(Errors& errors) : errors_(errors) {}
@@ -115,8 +119,7 @@ class TreeBuilder : public YAML::EventHandler {
         check_anchor(mark, anchor);
         check_tag(mark, tag);
         if (open_.size() == kMaxDepth) {
-            errors_.add(place_of(mark),
-                        "nested deeper than " + std::to_string(kMaxDepth) + " levels");
+            errors_.add(place_of(mark), too_deep());
             throw Stop{};
         }
         open_.push_back({&append(mark, kind), {}, std::nullopt});
@@ -162,19 +165,30 @@ void TreeBuilder::expand(Node& node, const std::string& value) {
     }
 }
 
-/// yaml-cpp takes byte 4 for the end of the file and would drop the rest without a word.
-bool has_control_characters(std::string_view text, Errors& errors) {
+/// What yaml-cpp cannot be given. It takes byte 4 for the end of the file and would drop the rest
+/// without a word, and it reads all brackets of one line before it says that there is one: minutes
+/// for a file of them.
+bool is_readable(std::string_view text, Errors& errors) {
     Place place{1, 1};
+    int open_in_line = 0;
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
         if ((byte < 0x20 && c != '\n' && c != '\t' && c != '\r') || byte == 0x7f) {
             errors.add(place, "control character " + std::to_string(byte));
-            return true;
+            return false;
+        }
+        if (c == '[' || c == '{') ++open_in_line;
+        if (c == ']' || c == '}') --open_in_line;
+        if (open_in_line > static_cast<int>(kMaxDepth)) {
+            errors.add(place, too_deep());
+            return false;
         }
         ++place.column;
-        if (c == '\n') place = {place.line + 1, 1};
+        if (c != '\n') continue;
+        place = {place.line + 1, 1};
+        open_in_line = 0;
     }
-    return false;
+    return true;
 }
 
 }  // namespace
@@ -202,7 +216,7 @@ const std::vector<Node>& Node::children_of(std::string_view name) const {
 }
 
 std::optional<Node> parse_document(std::string_view text, Errors& errors) {
-    if (has_control_characters(text, errors)) return std::nullopt;
+    if (!is_readable(text, errors)) return std::nullopt;
     TreeBuilder builder(errors);
     std::istringstream in{std::string(text)};
     try {

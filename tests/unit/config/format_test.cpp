@@ -58,6 +58,14 @@ TEST_CASE("O01: 64 levels are the deepest") {
           std::vector<std::string>{"1:67 nested deeper than 64 levels"});
 }
 
+TEST_CASE("O01: a line of brackets is refused before it costs time, many lines of one as well") {
+    CHECK(errors_of(std::string(1'000'000, '[')) ==
+          std::vector<std::string>{"1:65 nested deeper than 64 levels"});
+    std::string text = "a: ";
+    for (int i = 0; i < 100'000; ++i) text += "[\n ";
+    CHECK(errors_of(text).size() == 1);  // yaml-cpp sees a list as key before it is as deep
+}
+
 TEST_CASE("O01: a million values are the most") {
     std::string text = "a:\n";
     for (int i = 0; i < 100'001; ++i) text += "- [1,1,1,1,1,1,1,1,1]\n";
