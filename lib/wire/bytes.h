@@ -27,6 +27,8 @@ constexpr void store_u32(std::span<std::uint8_t> b, std::size_t at, std::uint32_
 constexpr void store_bytes(std::span<std::uint8_t> b, std::size_t at, Bytes from) {
     for (std::size_t i = 0; i < from.size(); ++i) b[at + i] = from[i];
 }
-constexpr std::size_t padded_to_4(std::size_t n) { return (n + 3) & ~std::size_t{3}; }
+constexpr std::size_t padded_to_4(std::size_t n) {
+    return (n + 3) & ~std::size_t{3};
+}
 
 }  // namespace signalbox::wire
