@@ -73,7 +73,8 @@ void SignalingGateway::State::set_as_state(AsIndex as, AsState next) {
                        static_cast<std::uint8_t>(next)});
     s.state = next;
     ++epoch;
-    to_announce.push_back(as);
+    if (!s.announcement_waits) to_announce.push_back(as);
+    s.announcement_waits = true;
     for (const AspInAs& asp : s.asps)
         if (asp.state != AspState::down) notify_state(asp.peer, as);
 }

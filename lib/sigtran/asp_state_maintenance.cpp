@@ -10,6 +10,7 @@ namespace signalbox::sigtran {
 using wire::m3ua::Builder;
 using wire::m3ua::ErrorCode;
 using wire::m3ua::Message;
+using wire::m3ua::Tag;
 
 bool SignalingGateway::State::is_asp_identifier_taken(PeerIndex peer, std::uint32_t asp_id) const {
     for (const AsIndex as : at(peer).servers)
@@ -56,10 +57,9 @@ void SignalingGateway::State::on_aspdn(const Request& rq) {
 }
 
 void SignalingGateway::State::on_beat(const Request& rq) {
-    // The very octets come back, whatever they are; only the type differs.
-    std::vector<std::uint8_t> echo{rq.message.begin(), rq.message.end()};
-    echo[3] = static_cast<std::uint8_t>(Message::beat_ack);
-    outbox.send(rq.peer, std::move(echo));
+    Builder ack{Message::beat_ack};
+    if (rq.parameters.heartbeat_data) ack.bytes(Tag::heartbeat_data, *rq.parameters.heartbeat_data);
+    outbox.send(rq.peer, ack.finish());
 }
 
 void SignalingGateway::State::bring_down(PeerIndex peer) {

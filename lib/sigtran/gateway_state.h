@@ -38,6 +38,11 @@ inline constexpr unsigned kErrorsBurst = 100;
 inline constexpr std::size_t kAuditMemory = 256;
 inline constexpr Duration kAuditInterval = std::chrono::seconds{1};
 
+/// DUNA and DAVA that go to the other AS. When thousands of AS come up at once everyone would be
+/// told of everyone: past the burst the changes wait and are told together, in lists.
+inline constexpr Duration kAnnouncementInterval = std::chrono::microseconds{100};
+inline constexpr Duration kAnnouncementBurst = 1000 * kAnnouncementInterval;
+
 struct AuditAnswer {
     std::uint64_t question = 0;
     std::uint64_t epoch = 0;  // of the AS states when it was answered
@@ -73,6 +78,7 @@ struct Server {
     SlsBinding binding;
     Time recovery_ends = kNever;       // T(r); kNever when it does not run
     std::size_t active_before = 0;     // ASPs, when the AS was last judged
+    bool announcement_waits = false;   // is in State::to_announce
     bool announced_available = false;  // what the other AS were told last; routes start unavailable
 
     std::size_t count(AspState wanted) const;
@@ -129,8 +135,10 @@ struct SignalingGateway::State {
     void answer_undeliverable(const Request& rq, Drop why);
     bool may_answer(PeerIndex peer, std::uint64_t question);
     void announce_changes();
-    void announce_to(AsIndex receiver, std::span<const std::uint32_t> unavailable,
-                     std::span<const std::uint32_t> available);
+    /// The number of messages that it took.
+    std::size_t announce_to(AsIndex receiver, std::span<const std::uint32_t> unavailable,
+                            std::span<const std::uint32_t> available);
+    Time announcement_due() const;
 
     // application_server.cpp
     void set_asp_state(AsIndex as, PeerIndex peer, AspEvent event);
@@ -185,6 +193,7 @@ struct SignalingGateway::State {
     Outbox outbox;
     std::vector<Change> changes;
     std::vector<AsIndex> to_announce;
+    Time announcements_paid{};  // the messages sent so far fill their share of time until then
     std::set<std::pair<Time, std::uint32_t>> recoveries;  // running T(r)s
     Distribution view;
     bool dirty = true;

@@ -38,6 +38,12 @@ bool store_contexts(Octets value, std::optional<std::vector<std::uint32_t>>& to)
     return true;
 }
 
+bool store_heartbeat(Octets value, std::optional<Octets>& to) {
+    if (value.size() > kHeartbeatDataMax || to) return false;
+    to = value;
+    return true;
+}
+
 bool store(const wire::Parameter& p, ManagementParameters& to) {
     switch (static_cast<Tag>(p.type)) {
         case Tag::routing_context:
@@ -55,7 +61,7 @@ bool store(const wire::Parameter& p, ManagementParameters& to) {
         case Tag::affected_point_code:
             return store_list(p.value, kAffectedMax, to.affected);
         case Tag::heartbeat_data:
-            return p.value.size() <= kHeartbeatDataMax;
+            return store_heartbeat(p.value, to.heartbeat_data);
         default:
             return true;  // what is not known is ignored
     }

@@ -36,6 +36,23 @@ struct Statuses {
     }
 };
 
+/// What changed in one instance.
+struct News {
+    std::vector<AsIndex> servers;
+    std::vector<std::uint32_t> unavailable;
+    std::vector<std::uint32_t> available;
+
+    void add(AsIndex as, const Server& s) {
+        servers.push_back(as);
+        for (const DestinationKey& key : s.settings.keys)
+            (s.announced_available ? available : unavailable)
+                .push_back(Destination{key.dpc.value, key.mask_bits}.to_wire());
+    }
+    bool concerns(AsIndex as) const {
+        return std::find(servers.begin(), servers.end(), as) != servers.end();
+    }
+};
+
 /// Which network and AS the SSNM speaks of.
 struct Scope {
     std::optional<std::uint32_t> network_appearance;
@@ -49,9 +66,11 @@ struct Scope {
     }
 };
 
-void send_list(Outbox& outbox, PeerIndex peer, const Scope& scope, Message message,
-               std::span<const std::uint32_t> affected, std::optional<std::uint32_t> level = {}) {
-    while (!affected.empty()) {
+std::size_t send_list(Outbox& outbox, PeerIndex peer, const Scope& scope, Message message,
+                      std::span<const std::uint32_t> affected,
+                      std::optional<std::uint32_t> level = {}) {
+    std::size_t sent = 0;
+    for (; !affected.empty(); ++sent) {
         const auto part = affected.first(std::min(affected.size(), kAffectedMax));
         affected = affected.subspan(part.size());
         Builder b = scope.begin(message);
@@ -59,6 +78,7 @@ void send_list(Outbox& outbox, PeerIndex peer, const Scope& scope, Message messa
         if (level) b.u32(Tag::congestion, *level);
         outbox.send(peer, b.finish());
     }
+    return sent;
 }
 
 /// A congested destination is reachable: SCON, then DAVA (3.4.3).
@@ -189,57 +209,55 @@ void SignalingGateway::State::answer_undeliverable(const Request& rq, Drop why) 
     outbox.send(rq.peer, b.finish());
 }
 
+/// kNever when nothing waits.
+Time SignalingGateway::State::announcement_due() const {
+    return to_announce.empty() ? kNever : announcements_paid - kAnnouncementBurst;
+}
+
 /// Everything that came or went since the last call, to every ASP that is active in another AS of
 /// the instance. What came and went again in between is not told.
 void SignalingGateway::State::announce_changes() {
-    struct News {
-        std::vector<AsIndex> servers;
-        std::vector<std::uint32_t> unavailable;
-        std::vector<std::uint32_t> available;
-    };
+    if (announcement_due() > now) return;
     std::map<std::uint16_t, News> by_instance;
-    const auto add_keys = [](const AsSettings& s, std::vector<std::uint32_t>& to) {
-        for (const DestinationKey& key : s.keys)
-            to.push_back(Destination{key.dpc.value, key.mask_bits}.to_wire());
-    };
     for (const AsIndex as : to_announce) {
         Server& s = at(as);
+        s.announcement_waits = false;
         if (s.is_available() == s.announced_available) continue;
         s.announced_available = s.is_available();
-        News& news = by_instance[s.settings.instance];
-        news.servers.push_back(as);
-        add_keys(s.settings, s.announced_available ? news.available : news.unavailable);
+        by_instance[s.settings.instance].add(as, s);
     }
     to_announce.clear();
+    std::size_t sent = 0;
     for (const auto& [instance, news] : by_instance)
         for (std::size_t i = 0; i < servers.size(); ++i) {
             if (servers[i].settings.instance != instance) continue;
             const AsIndex receiver{static_cast<std::uint32_t>(i)};
-            if (std::find(news.servers.begin(), news.servers.end(), receiver) ==
-                news.servers.end()) {
-                announce_to(receiver, news.unavailable, news.available);
+            if (!news.concerns(receiver)) {
+                sent += announce_to(receiver, news.unavailable, news.available);
                 continue;
             }
-            News others;  // all but the receiver's own
+            News others;
             for (const AsIndex as : news.servers)
-                if (as != receiver)
-                    add_keys(at(as).settings,
-                             at(as).announced_available ? others.available : others.unavailable);
-            announce_to(receiver, others.unavailable, others.available);
+                if (as != receiver) others.add(as, at(as));
+            sent += announce_to(receiver, others.unavailable, others.available);
         }
+    announcements_paid =
+        std::max(announcements_paid, now) + static_cast<std::int64_t>(sent) * kAnnouncementInterval;
 }
 
-void SignalingGateway::State::announce_to(AsIndex receiver,
-                                          std::span<const std::uint32_t> unavailable,
-                                          std::span<const std::uint32_t> available) {
+std::size_t SignalingGateway::State::announce_to(AsIndex receiver,
+                                                 std::span<const std::uint32_t> unavailable,
+                                                 std::span<const std::uint32_t> available) {
     const AsSettings& s = at(receiver).settings;
     Scope scope{s.network_appearance, {}};
     if (s.routing_context) scope.routing_contexts.push_back(*s.routing_context);
+    std::size_t sent = 0;
     for (const AspInAs& asp : at(receiver).asps) {
         if (asp.state != AspState::active) continue;
-        send_list(outbox, asp.peer, scope, Message::duna, unavailable);
-        send_list(outbox, asp.peer, scope, Message::dava, available);
+        sent += send_list(outbox, asp.peer, scope, Message::duna, unavailable);
+        sent += send_list(outbox, asp.peer, scope, Message::dava, available);
     }
+    return sent;
 }
 
 }  // namespace signalbox::sigtran

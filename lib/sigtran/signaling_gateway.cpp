@@ -206,7 +206,9 @@ void SignalingGateway::advance(Time now) {
 }
 
 Time SignalingGateway::next_deadline() const {
-    return state_->recoveries.empty() ? kNever : state_->recoveries.begin()->first;
+    const auto& recoveries = state_->recoveries;
+    const Time recovery = recoveries.empty() ? kNever : recoveries.begin()->first;
+    return std::min(recovery, state_->announcement_due());
 }
 
 std::vector<Outgoing> SignalingGateway::take_outgoing() {

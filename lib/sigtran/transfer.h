@@ -45,8 +45,10 @@ std::optional<Accepted> accept_data(const Distribution& d, PeerIndex peer, const
                                     StreamId stream, std::span<const std::uint8_t> message,
                                     Drop& why);
 
-/// A DATA that was encoded for `to` and came back undelivered: for which AS it was, and its content. nullopt: no DATA of ours.
-std::optional<Accepted> reclaim_data(const Distribution& d, PeerIndex to, std::span<const std::uint8_t> message);
+/// A DATA that was encoded for `to` and came back undelivered: for which AS it was, and its
+/// content. nullopt: no DATA of ours.
+std::optional<Accepted> reclaim_data(const Distribution& d, PeerIndex to,
+                                     std::span<const std::uint8_t> message);
 
 /// Everything of an outgoing DATA but the user data and its padding: header to be followed by data,
 /// then `padding` zero bytes.
