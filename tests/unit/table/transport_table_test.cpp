@@ -29,6 +29,10 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
     if (void* memory = std::aligned_alloc(align, (size + align - 1) / align * align)) return memory;
     throw std::bad_alloc();
 }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {  // libstdc++ calls it
+    ++allocations;
+    return std::malloc(size);
+}
 void operator delete(void* memory) noexcept {
     std::free(memory);
 }
