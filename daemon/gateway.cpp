@@ -5,9 +5,11 @@
 #include <variant>
 #include <vector>
 
+#include "admin/http_server.h"
 #include "events.h"
 #include "io/runtime.h"
 #include "log.h"
+#include "metrics/exporter.h"
 #include "options.h"
 
 namespace signalbox::daemon {
@@ -40,6 +42,30 @@ class EventLog {
     Damper damper_;
 };
 
+admin::Response state_page(bool good, const char* yes, const char* no) {
+    admin::Response response;
+    response.status = good ? 200 : 503;
+    response.body = good ? yes : no;
+    return response;
+}
+
+admin::Routes pages(io::Runtime& runtime, const metrics::Exporter& exporter) {
+    admin::Routes routes;
+    routes["/metrics"] = [&] {
+        admin::Response response;
+        response.content_type = metrics::kContentType;
+        response.body = exporter.render(runtime.node());
+        return response;
+    };
+    routes["/-/healthy"] = [&] {
+        return state_page(runtime.healthy(), "healthy\n", "a worker stands still\n");
+    };
+    routes["/-/ready"] = [&] {
+        return state_page(runtime.ready(), "ready\n", "a port is down, or draining\n");
+    };
+    return routes;
+}
+
 }  // namespace
 
 int run_gateway(const config::Configuration& configuration) {
@@ -56,6 +82,14 @@ int run_gateway(const config::Configuration& configuration) {
     }
     io::Runtime& runtime = **std::get_if<std::unique_ptr<io::Runtime>>(&made);
     log.write(Level::info, "started", summary(runtime, configuration));
+    const metrics::Exporter exporter(configuration.metrics, SIGNALBOX_VERSION);
+    admin::HttpServer http(pages(runtime, exporter));  // ends before the runtime that it asks
+    if (const std::string error = http.start(configuration.admin.http_listen); !error.empty()) {
+        // Signaling goes before its observation, unless the configuration says otherwise.
+        const bool required = configuration.metrics.required;
+        log.write(required ? Level::error : Level::warning, "http", error);
+        if (required) return kExitFailed;
+    }
     EventLog events(log, configuration.core);
     runtime.run({.event = [&](const core::EventRecord& record) { events.take(record); },
                  .notice =

@@ -6,7 +6,27 @@
 #include <rte_log.h>
 #include <unistd.h>
 
+#include <array>
+
 namespace signalbox::io {
+
+namespace {
+
+/// net_tap says at error level that the kernel has no multiq qdisc (which only its flow rules need) and that there is
+/// no secondary process. Neither is one.
+constexpr std::array<std::string_view, 5> kHarmless{
+    "tap_nl_dump_ext_ack", "qdisc_create_multiq", "failed to create multiq qdisc",
+    "Disabling rte flow support", "tap_mp_req_on_rxtx"};
+
+constexpr unsigned kDebug = 7;  // RFC 5424
+
+bool is_harmless(std::string_view line) {
+    for (std::string_view text : kHarmless)
+        if (line.find(text) != std::string_view::npos) return true;
+    return false;
+}
+
+}  // namespace
 
 ssize_t Eal::write_log(void* self, const char* text, std::size_t size) {
     Eal& eal = *static_cast<Eal*>(self);
@@ -17,6 +37,10 @@ ssize_t Eal::write_log(void* self, const char* text, std::size_t size) {
         const std::string_view line = rest.substr(0, end);
         rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
         if (line.empty()) continue;
+        if (is_harmless(line)) {
+            eal.log_(kDebug, line);
+            continue;
+        }
         // EAL numbers its levels one above syslog's.
         if (!eal.running_ && level <= static_cast<int>(RTE_LOG_ERR)) eal.last_error_ = line;
         eal.log_(level > 0 ? static_cast<unsigned>(level - 1) : 6u, line);

@@ -13,7 +13,7 @@
 #include "io/frame.h"
 #include "io/neighbour_table.h"
 #include "io/port.h"
-#include "sctp/transmit_sink.h"
+#include "core/ports.h"
 
 struct rte_mbuf;
 struct rte_mempool;
