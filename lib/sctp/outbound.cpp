@@ -141,6 +141,7 @@ void Outbound::sent(Environment& env, PathSet& paths, std::size_t path_index, Ou
         }
     }
     env.counters.add(Count::tx_data_chunks);
+    path.last_sent_at = env.now;
     probe_allowed_ = false;
     chunk->path = static_cast<std::uint8_t>(path_index);
     chunk->timed_out = false;
@@ -200,7 +201,6 @@ std::optional<Outbound::Taken> Outbound::take_back(Environment& env) {
             was_sent = outstanding;
             at = 0;
         }
-        const bool whole_acked = chunk->acked && (chunk->flags & 3) == 3;
         if (open && at + chunk->size <= env.scratch.size()) {
             std::memcpy(env.scratch.data() + at, chunk->bytes(), chunk->size);
             at += chunk->size;
@@ -212,7 +212,8 @@ std::optional<Outbound::Taken> Outbound::take_back(Environment& env) {
         if (chunk->marked) --marked_count_;
         queued_bytes_ -= chunk->size;
         free_chunk(env, chunk);
-        if (!end || whole_acked) continue;
+        // A gap block is advice (RFC 9260 6.2): behind a hole the peer's user may have got nothing, so it comes back too.
+        if (!end) continue;
         if (open) {
             message.data = env.scratch.first(at);
             return Taken{message, was_sent};
