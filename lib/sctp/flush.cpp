@@ -289,6 +289,7 @@ void Association::FlushPass::data() {
         default:
             return;
     }
+    a_.paths_[a_.paths_.for_data()].decay_window(env_.profile, env_.now);
     OutChunk* from = nullptr;
     while (retransmit(from)) {
     }

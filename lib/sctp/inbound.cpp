@@ -120,12 +120,18 @@ bool Inbound::write_sack(wire::PacketWriter& out) {
     constexpr std::size_t kFixed = wire::kTlvHeader + wire::Sack::kFixed;
     if (out.room() < kFixed) return false;
     const std::size_t units = (out.room() - kFixed) / 4;
-    std::array<wire::GapBlock, kMaxGapBlocks> gaps;
-    const std::size_t gap_count = gap_blocks(std::span{gaps}.first(std::min(units, kMaxGapBlocks)));
-    const std::size_t duplicates = std::min<std::size_t>(units - gap_count, duplicate_count_);
     advertised_ = window();
-    wire::write_sack(out, cumulative_, advertised_, std::span{gaps}.first(gap_count),
-                     std::span{duplicates_}.first(duplicates));
+    const auto write = [&](std::span<const wire::GapBlock> gaps) {
+        const std::size_t room = std::min<std::size_t>(units - gaps.size(), duplicate_count_);
+        wire::write_sack(out, cumulative_, advertised_, gaps, std::span{duplicates_}.first(room));
+    };
+    if (map_ == nullptr) {
+        write({});
+    } else {
+        std::array<wire::GapBlock, kMaxGapBlocks> gaps;
+        write(std::span{gaps}.first(
+            gap_blocks(std::span{gaps}.first(std::min(units, kMaxGapBlocks)))));
+    }
     sack_now_ = false;
     sack_deadline_ = kNever;
     packets_ = 0;

@@ -212,7 +212,8 @@ std::optional<Outbound::Taken> Outbound::take_back(Environment& env) {
         if (chunk->marked) --marked_count_;
         queued_bytes_ -= chunk->size;
         free_chunk(env, chunk);
-        // A gap block is advice (RFC 9260 6.2): behind a hole the peer's user may have got nothing, so it comes back too.
+        // A gap block is advice (RFC 9260 6.2): behind a hole the peer's user may have got
+        // nothing, so it comes back too.
         if (!end) continue;
         if (open) {
             message.data = env.scratch.first(at);

@@ -65,6 +65,13 @@ void Path::window_after_loss(const Profile& profile) {
     partial_bytes_acked = 0;
 }
 
+void Path::decay_window(const Profile& profile, Time now) {
+    const std::uint32_t least = 4 * payload_bytes(*this, profile);
+    for (Duration idle = now - last_sent_at; flight_bytes == 0 && idle > rto && cwnd_bytes > least;
+         idle -= rto)
+        cwnd_bytes = std::max(cwnd_bytes / 2, least);
+}
+
 Time Path::deadline() const {
     return std::min({t3, hb_due, hb_timeout});
 }

@@ -29,6 +29,7 @@ struct Path {
     Time hb_timeout = kNever;  // the one under way has no answer
     Time rtt_sent_at{};        // of rtt_tsn, or of the HEARTBEAT
     Time hb_sent_at{};
+    Time last_sent_at{};  // new DATA
     Duration rto{};
     Duration srtt{};  // 0: no measurement yet
     Duration rttvar{};
@@ -55,6 +56,7 @@ struct Path {
     void back_off(const Profile& profile);                // 6.3.3 E2
     void window_after_timeout(const Profile& profile);    // 7.2.3
     void window_after_loss(const Profile& profile);       // 7.2.4
+    void decay_window(const Profile& profile, Time now);  // 7.2.1: idle for some RTOs
     void start_t3(Time now) { t3 = now + rto; }
     Time deadline() const;
     /// When the next HEARTBEAT is due: RTO + interval, jittered by half an RTO either way (8.3).
