@@ -265,3 +265,15 @@ TEST_CASE("decision 3: with a single stream DATA is refused, or goes on stream 0
     CHECK(stream_for(Sls{1}, 1, quirks) == StreamId{0});
     CHECK_FALSE(stream_for(Sls{1}, 0, quirks));
 }
+
+TEST_CASE("decision 10: DATA taken back from an ASP that is DOWN now still names its AS") {
+    const Distribution d = peer_in({{100, {}, AspState::down}, {200, {}, AspState::down}});
+    const auto back = reclaim_data(d, A, data({rc({200}), protocol_data({.dpc = 0x222})}));
+    REQUIRE(back);
+    CHECK(back->from_as == AsIndex{1});
+    CHECK(back->data.dpc == PointCode{0x222});
+    CHECK_FALSE(reclaim_data(d, A, data({rc({7}), protocol_data()})));
+    CHECK_FALSE(reclaim_data(d, A, aspup()));
+    CHECK_FALSE(reclaim_data(d, PeerIndex{9}, data({rc({200}), protocol_data()})));
+    CHECK_FALSE(reclaim_data(d, A, {}));
+}
