@@ -113,6 +113,9 @@ class Association {
     std::uint32_t queued_bytes() const;    // unsent + unacknowledged user data
     std::uint32_t receive_window() const;  // what a SACK would advertise now
     std::uint32_t ready_bytes() const;
+    /// Since when nothing queued was acknowledged; kNever: nothing is queued (DAT-6: a stalled
+    /// peer).
+    Time stalled_since() const { return out_.stalled_since(); }
     bool is_consistent() const;  // style rule 7; DAT-2 among them
 
  private:

@@ -89,6 +89,7 @@ SendStatus Outbound::enqueue(Environment& env, StreamId stream, Ppid ppid, bool 
         at += n;
     }
     if (!unordered) ++*ssn;
+    if (drained()) progress_at_ = env.now;
     (queue_tail_ != nullptr ? queue_tail_->next : queue_head_) = first;
     queue_tail_ = last;
     queued_bytes_ += static_cast<std::uint32_t>(total);

@@ -88,6 +88,9 @@ class Outbound {
     std::uint32_t touched_paths() const {
         return touched_;
     }  // bit: the last acknowledgement named data sent there
+    /// Since when the oldest queued message waits without progress; kNever: nothing is queued
+    /// (DAT-6, D09).
+    Time stalled_since() const { return drained() ? kNever : progress_at_; }
     bool nothing_outstanding() const { return head_ == nullptr; }
     std::uint32_t queued_bytes() const { return queued_bytes_; }
     std::uint32_t peer_window() const { return peer_window_; }
@@ -129,6 +132,7 @@ class Outbound {
     OutChunk* head_ = nullptr;  // outstanding
     OutChunk* tail_ = nullptr;
     Time probe_deadline_ = kNever;
+    Time progress_at_{};  // the cumulative TSN moved, or the queue began to fill
     Tsn next_tsn_;
     Tsn cumulative_;
     Tsn recovery_exit_;

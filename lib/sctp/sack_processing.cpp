@@ -44,6 +44,7 @@ void Outbound::take_cumulative(Environment& env, PathSet& paths, Tsn cumulative,
         if (!chunk->acked) newly_acked(env, paths, *chunk, acked);
         acked.earliest_touched |= 1u << chunk->path;
         acked.cumulative_moved = true;
+        progress_at_ = env.now;
         head_ = chunk->next;
         if (head_ == nullptr) tail_ = nullptr;
         queued_bytes_ -= chunk->size;

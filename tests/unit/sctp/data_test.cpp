@@ -393,6 +393,7 @@ TEST_CASE(
     CHECK(pair.a.state() == State::established);
     CHECK(pair.a.association->path(0).error_count == 0);
     CHECK(pair.a.association->queued_bytes() > 0);
+    CHECK(pair.now - pair.a.association->stalled_since() > 500s);
     CHECK(pair.sent < 200);
     pair.z.consuming = true;
     pair.z.drain_ready();

@@ -27,6 +27,18 @@ TEST_CASE(
     CHECK(pair.z.sink.sent[0].bytes.size() <= 1480);
 }
 
+TEST_CASE("HS-2: the same over IPv6") {
+    const std::vector<IpAddress> at_z{*IpAddress::parse("2001:db8::2"),
+                                      *IpAddress::parse("2001:db8:1::2")};
+    Pair pair{15, {}, {*IpAddress::parse("2001:db8::1")}, at_z};
+    InFlight init = init_packet({});
+    init.source = pair.a.local[0];
+    init.destination = at_z[0];
+    pair.z.input(init);
+    REQUIRE(pair.z.sink.sent.size() == 1);
+    CHECK(40 + pair.z.sink.sent[0].bytes.size() <= 3 * (40 + init.bytes.size()));
+}
+
 TEST_CASE(
     "H02, H03: an INIT with a tag, a companion, no streams or a tiny window sets nothing up") {
     Pair pair{2};
