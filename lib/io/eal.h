@@ -25,6 +25,10 @@ std::vector<std::string> eal_arguments(const Settings& settings, const CpuPlan& 
                                        bool hugepages, std::size_t buffer_bytes,
                                        const std::string& file_prefix);
 
+/// A frame in af_packet's ring: an MTU and what a reassembled packet has more, for the driver asks the kernel to
+/// reassemble before it spreads packets over queues. What is longer is cut by the kernel and dropped by us.
+std::size_t packet_frame_bytes(std::uint16_t mtu_bytes);
+
 /// The name under which DPDK knows the device of port number `index`.
 std::string device_name(const PortSettings& port, std::size_t index);
 

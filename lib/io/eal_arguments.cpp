@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 
 #include "io/eal.h"
@@ -7,9 +8,6 @@
 namespace signalbox::io {
 
 namespace {
-
-/// af_packet's ring has frames of 2048 bytes with its own header inside; beyond this MTU they are too small.
-constexpr unsigned kSmallFrameMtuMax = 1900;
 
 std::string mac_text(const std::array<std::uint8_t, 6>& mac) {
     char text[18];
@@ -33,10 +31,10 @@ std::string device_arguments(const PortSettings& port, std::size_t workers) {
         case Driver::tap:
             return ",iface=" + port.device + (port.mac ? ",mac=" + mac_text(*port.mac) : "");
         case Driver::af_packet: {
-            std::string out = ",iface=" + port.device + ",qdisc_bypass=1";
+            const std::string frame = std::to_string(packet_frame_bytes(port.mtu_bytes));
+            std::string out = ",iface=" + port.device + ",qdisc_bypass=1,blocksz=" + frame +
+                              ",framesz=" + frame + ",framecnt=512";
             if (workers > 1) out += ",qpairs=" + std::to_string(workers);
-            if (port.mtu_bytes > kSmallFrameMtuMax)
-                out += ",blocksz=16384,framesz=16384,framecnt=256";
             return out;
         }
         case Driver::af_xdp:
@@ -56,6 +54,12 @@ std::string lcores(const CpuPlan& plan) {
 }
 
 }  // namespace
+
+std::size_t packet_frame_bytes(std::uint16_t mtu_bytes) {
+    constexpr std::size_t kOwnHeader = 128;  // of the ring, before each packet
+    constexpr std::size_t kReassembled = 2048;
+    return std::bit_ceil(mtu_bytes + kOwnHeader + kReassembled);
+}
 
 std::string device_name(const PortSettings& port, std::size_t index) {
     const std::string number = std::to_string(index);

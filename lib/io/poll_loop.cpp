@@ -79,9 +79,7 @@ bool PollLoop::turn(Time now) {
     fabric_.exchange.hear(index_, [this](const Learned& l) { transmitter_.learn(l); });
     busy |= worker_.advance(now, transmitter_);
     busy |= worker_.flush(now, transmitter_);
-    transmitter_.flush();
-    if (index_ == 0)
-        for (const auto& port : fabric_.ports) busy |= port->drain_shared();
+    busy |= transmitter_.flush();
     housekeep(now);
     return busy;
 }

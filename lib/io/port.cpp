@@ -5,7 +5,6 @@
 #include <net/if_arp.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
-#include <rte_ring.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -20,7 +19,6 @@ namespace signalbox::io {
 namespace {
 
 constexpr std::uint16_t kDescriptors = 512;  // a queue and direction: 10 ms at 50,000 packets/s
-constexpr unsigned kSharedRingPackets = 1024;
 constexpr std::uint16_t kFrameOverhead = 14 + 4 + 4;  // Ethernet, VLAN tag, FCS
 constexpr std::size_t kWorkerBuffers = 4096;  // transmit queues, neighbours' queues, fragments, cache
 constexpr std::size_t kEalMemoryBytes = std::size_t{32} << 20;  // EAL's own, and the drivers' rings
@@ -50,11 +48,14 @@ std::size_t buffers_for(const Settings& settings, std::size_t workers) {
 }
 
 std::uint16_t buffer_bytes_for(const Settings& settings) {
-    std::uint16_t largest = 1500;
-    for (const PortSettings& port : settings.ports) largest = std::max(largest, port.mtu_bytes);
-    const unsigned frame = largest + kFrameOverhead + RTE_PKTMBUF_HEADROOM;
-    return static_cast<std::uint16_t>(
-        std::clamp<unsigned>((frame + 63) / 64 * 64, RTE_MBUF_DEFAULT_BUF_SIZE, 16384));
+    std::size_t room = RTE_MBUF_DEFAULT_DATAROOM;
+    for (const PortSettings& port : settings.ports) {
+        const std::size_t frame = port.driver == Driver::af_packet
+                                      ? packet_frame_bytes(port.mtu_bytes)
+                                      : (port.mtu_bytes + kFrameOverhead + 63u) / 64 * 64;
+        room = std::max(room, frame);
+    }
+    return static_cast<std::uint16_t>(std::min<std::size_t>(room + RTE_PKTMBUF_HEADROOM, 0xff80));
 }
 
 std::size_t buffer_memory_for(const Settings& settings, std::size_t workers) {
@@ -101,11 +102,8 @@ std::string Port::configure(std::size_t workers, rte_mempool* pool) {
     if (const int rc = rte_eth_dev_configure(id_, receive_queues_, transmit_queues_, &conf); rc != 0)
         return failure("the device refuses its configuration", rc);
     if (std::string error = set_queues(pool); !error.empty()) return error;
-    if (transmit_queues_ < workers) {
-        shared_ = rte_ring_create(("sb_tx_" + std::to_string(index_)).c_str(), kSharedRingPackets,
-                                  SOCKET_ID_ANY, RING_F_SC_DEQ);
-        if (shared_ == nullptr) return "no memory for the ring of shared transmission";
-    }
+    shared_ = transmit_queues_ < workers;
+    taken_ = std::vector<std::atomic_flag>(transmit_queues_);
     if (std::string error = set_mac_and_mtu(); !error.empty()) return error;
     if (const int rc = rte_eth_dev_start(id_); rc != 0)
         return failure("the device does not start", rc);
@@ -172,12 +170,6 @@ Port::~Port() {
         rte_eth_dev_stop(id_);
         rte_eth_dev_close(id_);
     }
-    if (shared_ != nullptr) {
-        void* packet = nullptr;
-        while (rte_ring_dequeue(shared_, &packet) == 0)
-            rte_pktmbuf_free(static_cast<rte_mbuf*>(packet));
-        rte_ring_free(shared_);
-    }
 }
 
 bool Port::link_up() const {
@@ -191,21 +183,12 @@ std::uint16_t Port::receive(std::size_t worker, rte_mbuf** packets, std::uint16_
 }
 
 std::uint16_t Port::transmit(std::size_t worker, rte_mbuf** packets, std::uint16_t count) {
-    if (worker < transmit_queues_)
-        return rte_eth_tx_burst(id_, static_cast<std::uint16_t>(worker), packets, count);
-    return static_cast<std::uint16_t>(rte_ring_enqueue_burst(
-        shared_, reinterpret_cast<void* const*>(packets), count, nullptr));
-}
-
-bool Port::drain_shared() {
-    if (shared_ == nullptr) return false;
-    rte_mbuf* packets[32];
-    const unsigned n =
-        rte_ring_dequeue_burst(shared_, reinterpret_cast<void**>(packets), 32, nullptr);
-    if (n == 0) return false;
-    const std::uint16_t sent = rte_eth_tx_burst(id_, 0, packets, static_cast<std::uint16_t>(n));
-    rte_pktmbuf_free_bulk(packets + sent, n - sent);
-    return true;
+    const auto queue = static_cast<std::uint16_t>(worker % transmit_queues_);
+    if (!shared_) return rte_eth_tx_burst(id_, queue, packets, count);
+    if (taken_[queue].test_and_set(std::memory_order_acquire)) return 0;
+    const std::uint16_t sent = rte_eth_tx_burst(id_, queue, packets, count);
+    taken_[queue].clear(std::memory_order_release);
+    return sent;
 }
 
 }  // namespace signalbox::io

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // One DPDK port: opened, configured and started for the workers there are. A worker has its own receive and transmit
-// queue where the device has so many; with fewer, worker 0 polls and the core hands over, and what the others send goes
-// through a ring to worker 0.
+// queue where the device has so many; with fewer, the first workers poll and the core hands over, and transmit queues are
+// shared by try-lock: who does not get it keeps its packets for its next turn.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "io/addressing.h"
 #include "io/problem.h"
@@ -14,7 +16,6 @@
 
 struct rte_mbuf;
 struct rte_mempool;
-struct rte_ring;
 
 namespace signalbox::io {
 
@@ -48,8 +49,6 @@ class Port {
     std::uint16_t receive(std::size_t worker, rte_mbuf** packets, std::uint16_t count);
     /// How many of the packets were taken; the rest stay the caller's.
     std::uint16_t transmit(std::size_t worker, rte_mbuf** packets, std::uint16_t count);
-    /// Worker 0: sends what workers without a transmit queue have left in the ring. True when there was any.
-    bool drain_shared();
 
  private:
     Port(const PortSettings& settings, PortIndex index) : settings_(settings), index_(index) {}
@@ -66,7 +65,8 @@ class Port {
     bool checksum_offload_ = false;  // transmit
     bool checks_checksum_ = false;   // receive
     MacAddress mac_{};
-    rte_ring* shared_ = nullptr;  // workers without a queue: producers, worker 0: consumer
+    bool shared_ = false;  // fewer transmit queues than workers
+    std::vector<std::atomic_flag> taken_;  // by transmit queue; workers: rw, by try-lock
 };
 
 }  // namespace signalbox::io

@@ -152,17 +152,22 @@ void Transmitter::ask(const NeighbourKey& key, std::optional<MacAddress> known) 
 
 void Transmitter::collect(PortIndex port, rte_mbuf* packet) {
     Collected& c = collected_[port];
-    if (c.count == kCollectedMax) flush(port);
+    if (c.count == kCollectedMax) send_collected(port);
     if (c.count == kCollectedMax) return drop(Drop::transmit_refused, packet);
     c.packets[c.count++] = packet;
 }
 
-void Transmitter::flush() {
-    for (std::size_t port = 0; port < collected_.size(); ++port)
-        if (collected_[port].count != 0) flush(static_cast<PortIndex>(port));
+bool Transmitter::flush() {
+    bool waits = false;
+    for (std::size_t port = 0; port < collected_.size(); ++port) {
+        if (collected_[port].count == 0) continue;
+        send_collected(static_cast<PortIndex>(port));
+        waits |= collected_[port].count != 0;
+    }
+    return waits;
 }
 
-void Transmitter::flush(PortIndex port) {
+void Transmitter::send_collected(PortIndex port) {
     Collected& c = collected_[port];
     const std::uint16_t sent = ports_[port]->transmit(worker_, c.packets.data(), c.count);
     std::move(c.packets.begin() + sent, c.packets.begin() + c.count, c.packets.begin());

@@ -44,13 +44,14 @@ class Transmitter final : public sctp::TransmitSink {
     void learn(const Learned& learned);
     /// Repeats requests to neighbours and gives up on those that do not answer.
     void tick();
-    /// Sends what is collected; what a port does not take waits a little, then is dropped by name.
-    void flush();
+    /// Sends what is collected; what a port does not take waits a little, then is dropped by name. True while
+    /// some waits.
+    bool flush();
     std::span<const Station> stations() const { return stations_; }
 
  private:
     static constexpr std::size_t kCollectedMax = 128;  // packets for one port: a flush of 4 bursts
-    static constexpr Duration kStallMax = std::chrono::milliseconds{2};
+    static constexpr Duration kStallMax = std::chrono::milliseconds{20};
     struct Collected {
         std::array<rte_mbuf*, kCollectedMax> packets{};
         std::uint16_t count = 0;
@@ -61,7 +62,7 @@ class Transmitter final : public sctp::TransmitSink {
                        const Port& port);
     void send_to(PortIndex port, rte_mbuf* packet, const MacAddress& to);
     void collect(PortIndex port, rte_mbuf* packet);
-    void flush(PortIndex port);
+    void send_collected(PortIndex port);
     void ask(const NeighbourKey& key, std::optional<MacAddress> known);
     void drop(Drop why, rte_mbuf* packet);
 
