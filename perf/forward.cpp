@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one forwarded message costs the gateway, from a burst of received IP packets to the packets that leave it, with
-// 1, 2,500 and 100,000 associations: parse, CRC in, lookup, SCTP, M3UA, route, SCTP, CRC out, and the SACKs of both sides.
-// The ASPs are our own client side in the same process; only the worker's calls are timed (rdtsc per burst). Interleaved:
-// the populations take turns, segment by segment. Negative control: the same messages with a payload ten times as long must
+// What one forwarded message costs the gateway, from a burst of received IP packets to the packets
+// that leave it, with 1, 2,500 and 100,000 associations: parse, CRC in, lookup, SCTP, M3UA, route,
+// SCTP, CRC out, and the SACKs of both sides. The ASPs are our own client side in the same process;
+// only the worker's calls are timed (rdtsc per burst). Interleaved: the populations take turns,
+// segment by segment. Negative control: the same messages with a payload ten times as long must
 // cost more, or the timer sees nothing.
 #include <x86intrin.h>
 
@@ -37,7 +38,8 @@ double ns_per_tick() {
     const std::uint64_t c0 = __rdtsc();
     while (std::chrono::steady_clock::now() - t0 < std::chrono::milliseconds(50)) {
     }
-    const auto ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - t0).count();
+    const auto ns =
+        std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - t0).count();
     return ns / static_cast<double>(__rdtsc() - c0);
 }
 
@@ -46,24 +48,32 @@ bool set_up(Population& p) {
     settings.profiles[1].values.heartbeat_interval = std::chrono::hours(1);
     settings.init_per_second = 100'000'000;
     const std::size_t memory = (std::size_t{64} << 20) + p.associations * 10'000;
-    p.lab = std::make_unique<CoreLab>(settings, CoreLab::Options{.memory_bytes = memory / 4096 * 4096});
+    p.lab =
+        std::make_unique<CoreLab>(settings, CoreLab::Options{.memory_bytes = memory / 4096 * 4096});
     p.lab->around_workers = [&p](bool entering) {
-        if (entering) p.entered = __rdtsc();
-        else p.ticks += __rdtsc() - p.entered;
+        if (entering)
+            p.entered = __rdtsc();
+        else
+            p.ticks += __rdtsc() - p.entered;
     };
     for (std::uint32_t i = 0; i < p.associations; ++i) p.lab->start(PeerIndex{i});
-    if (!p.lab->run_until([&] { return p.lab->count(Count::associations_up) == p.associations; }, 20s)) return false;
+    if (!p.lab->run_until([&] { return p.lab->count(Count::associations_up) == p.associations; },
+                          20s))
+        return false;
     for (std::uint32_t i = 0; i < p.associations; ++i) {
         p.lab->send(p.lab->asps[i], StreamId{0}, m3ua::aspup(i + 1));
-        p.lab->send(p.lab->asps[i], StreamId{0}, m3ua::aspac(static_cast<std::uint32_t>(100 + i % p.servers)));
+        p.lab->send(p.lab->asps[i], StreamId{0},
+                    m3ua::aspac(static_cast<std::uint32_t>(100 + i % p.servers)));
     }
     p.lab->run(500ms);
     for (Asp& asp : p.lab->asps) asp.received.clear();
     return true;
 }
 
-/// One segment: `messages` DATA from random ASPs, one per packet, to the next server. Returns ns per routed message.
-double segment(Population& p, RandomSource& random, std::size_t messages, std::size_t payload, double ns_tick) {
+/// One segment: `messages` DATA from random ASPs, one per packet, to the next server. Returns ns
+/// per routed message.
+double segment(Population& p, RandomSource& random, std::size_t messages, std::size_t payload,
+               double ns_tick) {
     CoreLab& lab = *p.lab;
     const std::vector<std::uint8_t> user(payload, 0x55);
     const std::uint64_t routed = lab.count(Count::routed_messages);
@@ -73,7 +83,8 @@ double segment(Population& p, RandomSource& random, std::size_t messages, std::s
         const auto server = static_cast<std::uint32_t>(i % p.servers);
         const auto to = static_cast<std::uint32_t>((server + 1) % p.servers);
         lab.send(lab.asps[i], StreamId{static_cast<std::uint16_t>(1 + n % 15)},
-                 m3ua::data(100 + server, 1000 + server, 1000 + to, static_cast<std::uint8_t>(n % 16), user));
+                 m3ua::data(100 + server, 1000 + server, 1000 + to,
+                            static_cast<std::uint8_t>(n % 16), user));
         if (n % 64 == 63) lab.turn();
     }
     lab.run(60ms, 10ms);  // the delayed SACKs are part of the price
@@ -83,7 +94,8 @@ double segment(Population& p, RandomSource& random, std::size_t messages, std::s
     }
     const std::uint64_t done = lab.count(Count::routed_messages) - routed;
     if (done != messages) {
-        std::fprintf(stderr, "forward: %zu sent, %llu routed\n", messages, static_cast<unsigned long long>(done));
+        std::fprintf(stderr, "forward: %zu sent, %llu routed\n", messages,
+                     static_cast<unsigned long long>(done));
         return -1;
     }
     return static_cast<double>(p.ticks) * ns_tick / static_cast<double>(done);
@@ -109,7 +121,10 @@ int main(int argc, char** argv) {
     populations.push_back({.associations = 2500, .servers = 100});
     if (!quick) populations.push_back({.associations = 100'000, .servers = 100});
     for (Population& p : populations)
-        if (!set_up(p)) return std::fprintf(stderr, "forward: %zu associations did not come up\n", p.associations), 1;
+        if (!set_up(p))
+            return std::fprintf(stderr, "forward: %zu associations did not come up\n",
+                                p.associations),
+                   1;
     RandomSource random(7);
     const std::size_t segments = quick ? 5 : 31;
     const std::size_t messages = quick ? 640 : 2048;
@@ -127,14 +142,22 @@ int main(int argc, char** argv) {
         const double ns = median(p.ns_per_message);
         const double control = median(p.control_ns);
         if (json)
-            std::printf("{\"name\":\"forward\",\"value\":%.1f,\"unit\":\"ns/message\",\"parameters\":{\"associations\":%zu,"
-                        "\"payload\":100,\"messages_per_packet\":1,\"segments\":%zu,\"seed\":7},\"comparison\":\"2 associations\","
-                        "\"ratio\":%.3f,\"machine\":\"crc %s, %.4f ns/tick\"}\n",
-                        ns, p.associations, segments, ns / base, std::string(crc32c_implementation()).c_str(), ns_tick);
+            std::printf(
+                "{\"name\":\"forward\",\"value\":%.1f,\"unit\":\"ns/"
+                "message\",\"parameters\":{\"associations\":%zu,"
+                "\"payload\":100,\"messages_per_packet\":1,\"segments\":%zu,\"seed\":7},"
+                "\"comparison\":\"2 associations\","
+                "\"ratio\":%.3f,\"machine\":\"crc %s, %.4f ns/tick\"}\n",
+                ns, p.associations, segments, ns / base,
+                std::string(crc32c_implementation()).c_str(), ns_tick);
         else
-            std::printf("%7zu associations: %7.1f ns/message (%.2f M/s), %.2fx of 2; 1,000 B: %7.1f ns\n", p.associations, ns,
-                        1000 / ns, ns / base, control);
-        if (control <= ns) return std::fprintf(stderr, "forward: ten times the payload costs nothing: not measuring\n"), 1;
+            std::printf(
+                "%7zu associations: %7.1f ns/message (%.2f M/s), %.2fx of 2; 1,000 B: %7.1f ns\n",
+                p.associations, ns, 1000 / ns, ns / base, control);
+        if (control <= ns)
+            return std::fprintf(stderr,
+                                "forward: ten times the payload costs nothing: not measuring\n"),
+                   1;
     }
     return 0;
 }

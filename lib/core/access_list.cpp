@@ -12,22 +12,26 @@ std::size_t AccessList::AddressHash::operator()(const IpAddress& a) const {
     return (load_be64(a.bytes.data()) ^ load_be64(a.bytes.data() + 8)) * 0x9e3779b97f4a7c15u;
 }
 
-AccessList::AccessList(const Settings& settings) : settings_(settings), peers_(settings.listeners.size()) {
+AccessList::AccessList(const Settings& settings)
+    : settings_(settings), peers_(settings.listeners.size()) {
     for (std::uint32_t i = 0; i < settings.peers.size(); ++i)
         for (const IpAddress& address : settings.peers[i].addresses)
             peers_[settings.peers[i].listener].emplace(address, PeerIndex{i});
 }
 
-std::optional<std::uint16_t> AccessList::listener(std::uint16_t port, const IpAddress& local) const {
+std::optional<std::uint16_t> AccessList::listener(std::uint16_t port,
+                                                  const IpAddress& local) const {
     for (std::uint16_t i = 0; i < settings_.listeners.size(); ++i) {
         const ListenerSettings& l = settings_.listeners[i];
-        if (l.port == port && std::find(l.addresses.begin(), l.addresses.end(), local) != l.addresses.end())
+        if (l.port == port &&
+            std::find(l.addresses.begin(), l.addresses.end(), local) != l.addresses.end())
             return i;
     }
     return std::nullopt;
 }
 
-PeerIndex AccessList::peer(std::uint16_t listener, const IpAddress& remote, std::uint16_t remote_port) const {
+PeerIndex AccessList::peer(std::uint16_t listener, const IpAddress& remote,
+                           std::uint16_t remote_port) const {
     const auto found = peers_[listener].find(remote);
     if (found == peers_[listener].end()) return kNoPeer;
     const PeerSettings& peer = settings_.peers[found->second.value];
@@ -36,7 +40,8 @@ PeerIndex AccessList::peer(std::uint16_t listener, const IpAddress& remote, std:
 }
 
 bool AccessList::knows(const IpAddress& remote) const {
-    return std::any_of(peers_.begin(), peers_.end(), [&](const auto& of_listener) { return of_listener.contains(remote); });
+    return std::any_of(peers_.begin(), peers_.end(),
+                       [&](const auto& of_listener) { return of_listener.contains(remote); });
 }
 
 bool AccessList::admits(std::uint16_t listener, PeerIndex peer) const {

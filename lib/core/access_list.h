@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may connect: configured peer addresses per listener, and which listener owns a local port and address. Built once by
-// the control thread; read by workers without allocation.
+// Who may connect: configured peer addresses per listener, and which listener owns a local port and
+// address. Built once by the control thread; read by workers without allocation.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -20,11 +20,14 @@ class AccessList {
 
     /// The listener that serves this port on this local address.
     std::optional<std::uint16_t> listener(std::uint16_t port, const IpAddress& local) const;
-    /// The configured peer with this address on this listener (PATH-7: at most one), kNoPeer when there is none.
-    PeerIndex peer(std::uint16_t listener, const IpAddress& remote, std::uint16_t remote_port) const;
+    /// The configured peer with this address on this listener (PATH-7: at most one), kNoPeer when
+    /// there is none.
+    PeerIndex peer(std::uint16_t listener, const IpAddress& remote,
+                   std::uint16_t remote_port) const;
     /// A configured peer on any listener: worth an answer out of the blue.
     bool knows(const IpAddress& remote) const;
-    /// True when an association may be opened from there: a configured peer that is not shut down, or accept: any.
+    /// True when an association may be opened from there: a configured peer that is not shut down,
+    /// or accept: any.
     bool admits(std::uint16_t listener, PeerIndex peer) const;
 
  private:

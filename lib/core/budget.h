@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A token bucket: at most `per_second` in the long run, at most a tenth of a second's worth at once.
+// A token bucket: at most `per_second` in the long run, at most a tenth of a second's worth at
+// once.
 #pragma once
 #include <algorithm>
 #include <cstdint>

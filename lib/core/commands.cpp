@@ -49,17 +49,23 @@ void Worker::State::obey(const Record& record, Time now) {
     mark_dirty(*slot);
 }
 
-/// A message that another worker routed to an association of ours. The sender looked at `congested` (half of the send buffer)
-/// before it wrote, so a full buffer here takes a ring and a half of messages in one turn.
+/// A message that another worker routed to an association of ours. The sender looked at `congested`
+/// (half of the send buffer) before it wrote, so a full buffer here takes a ring and a half of
+/// messages in one turn.
 void Worker::State::message_for(const Record& record, Time now) {
     Slot* slot = find(record.header.ref);
     if (slot == nullptr) return reroute(record.header.peer, record.bytes);
     sctp::Environment env = environment(*slot, now);
     const std::span<const std::uint8_t> pieces[] = {record.bytes};
     switch (slot->association.send(env, record.header.stream, kPpidM3ua, false, pieces)) {
-        case sctp::SendStatus::ok: break;
-        case sctp::SendStatus::not_open: reroute(record.header.peer, record.bytes); break;
-        default: counters.drop(Drop::send_buffer_full); break;
+        case sctp::SendStatus::ok:
+            break;
+        case sctp::SendStatus::not_open:
+            reroute(record.header.peer, record.bytes);
+            break;
+        default:
+            counters.drop(Drop::send_buffer_full);
+            break;
     }
     mark_dirty(*slot);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The control thread's side of the core: what workers report, the gateway's decisions, publication, upkeep.
+// The control thread's side of the core: what workers report, the gateway's decisions, publication,
+// upkeep.
 #include <chrono>
 
 #include "core/node.h"
@@ -12,8 +13,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr unsigned kRecordsPerTurn = 4096;     // of one worker: bounds a control turn
-constexpr std::size_t kMaxEvents = 4096;       // waiting for the log
+constexpr unsigned kRecordsPerTurn = 4096;  // of one worker: bounds a control turn
+constexpr std::size_t kMaxEvents = 4096;    // waiting for the log
 constexpr Duration kReconnectAfter = 1s;
 constexpr Duration kStatisticsEvery = 1s;
 constexpr unsigned kTableStepsPerTurn = 4;
@@ -68,8 +69,12 @@ void Node::Shared::flush_backlog() {
 
 void Node::Shared::association_up(const Record& record, Time now) {
     const RecordHeader& h = record.header;
-    note({.kind = h.kind == RecordKind::association_up ? EventKind::association_up : EventKind::association_restarted,
-          .peer = h.peer, .as = kNoAs, .detail = 0, .when = now});
+    note({.kind = h.kind == RecordKind::association_up ? EventKind::association_up
+                                                       : EventKind::association_restarted,
+          .peer = h.peer,
+          .as = kNoAs,
+          .detail = 0,
+          .when = now});
     if (h.peer == kNoPeer) return;
     PeerLink& link = links[h.peer.value];
     const bool replaced = link.up && !(link.ref == h.ref);
@@ -90,7 +95,8 @@ void Node::Shared::association_ended(const Record& record, Time now) {
     const RecordHeader& h = record.header;
     note(h.event);
     if (h.peer == kNoPeer) return;
-    if (settings.peers[h.peer.value].connect && !draining) reconnect_at[h.peer.value] = now + kReconnectAfter;
+    if (settings.peers[h.peer.value].connect && !draining)
+        reconnect_at[h.peer.value] = now + kReconnectAfter;
     PeerLink& link = links[h.peer.value];
     if (!link.up || !(link.ref == h.ref)) return;  // an older association of this peer
     link.up = false;
@@ -102,40 +108,62 @@ void Node::Shared::from_worker(unsigned /*worker*/, const Record& record, Time n
     const RecordHeader& h = record.header;
     switch (h.kind) {
         case RecordKind::association_up:
-        case RecordKind::association_restarted: association_up(record, now); break;
-        case RecordKind::association_ended: association_ended(record, now); break;
+        case RecordKind::association_restarted:
+            association_up(record, now);
+            break;
+        case RecordKind::association_ended:
+            association_ended(record, now);
+            break;
         case RecordKind::management:
         case RecordKind::refused_data:
             // From an association that was replaced meanwhile: its ASP is another one now.
-            if (h.peer == kNoPeer || !links[h.peer.value].up || !(links[h.peer.value].ref == h.ref)) break;
+            if (h.peer == kNoPeer || !links[h.peer.value].up || !(links[h.peer.value].ref == h.ref))
+                break;
             if (h.kind == RecordKind::management)
                 gateway->receive(h.peer, h.stream, record.bytes, now);
             else
                 gateway->refuse_data(h.peer, h.stream, record.bytes, h.why, now);
             break;
-        case RecordKind::event: note(h.event); break;
-        default: break;  // workers send nothing else to control
+        case RecordKind::event:
+            note(h.event);
+            break;
+        default:
+            break;  // workers send nothing else to control
     }
 }
 
 void Node::Shared::send_outgoing(Time now) {
-    // The snapshot goes first: an ASP that reads its ASPAC Ack may send in the same moment (sigtran.md section 3).
+    // The snapshot goes first: an ASP that reads its ASPAC Ack may send in the same moment
+    // (sigtran.md section 3).
     const std::vector<sigtran::Outgoing> outgoing = gateway->take_outgoing();
     if (gateway->dirty() || links_changed) publish();
     for (const sigtran::Outgoing& o : outgoing) {
         const PeerLink& link = links[o.peer.value];
         if (!link.up) continue;  // gone meanwhile, and its state with it
-        command({.kind = RecordKind::send, .stream = o.stream, .ref = link.ref, .peer = o.peer}, o.bytes);
+        command({.kind = RecordKind::send, .stream = o.stream, .ref = link.ref, .peer = o.peer},
+                o.bytes);
     }
     for (const sigtran::Change& c : gateway->take_changes()) {
         EventKind kind{};
         switch (c.kind) {
-            case sigtran::ChangeKind::as_state: kind = EventKind::as_state; break;
-            case sigtran::ChangeKind::asp_state: kind = EventKind::asp_state; break;
-            case sigtran::ChangeKind::error_received: kind = EventKind::m3ua_error_received; break;
-            case sigtran::ChangeKind::error_sent: kind = EventKind::m3ua_error_sent; break;
+            case sigtran::ChangeKind::as_state:
+                kind = EventKind::as_state;
+                break;
+            case sigtran::ChangeKind::asp_state:
+                kind = EventKind::asp_state;
+                break;
+            case sigtran::ChangeKind::error_received:
+                kind = EventKind::m3ua_error_received;
+                break;
+            case sigtran::ChangeKind::error_sent:
+                kind = EventKind::m3ua_error_sent;
+                break;
         }
-        note({.kind = kind, .peer = c.peer, .as = c.as, .detail = from_to(c.from, c.to), .when = now});
+        note({.kind = kind,
+              .peer = c.peer,
+              .as = c.as,
+              .detail = from_to(c.from, c.to),
+              .when = now});
     }
 }
 
@@ -144,7 +172,10 @@ void Node::Shared::open_associations(Time now) {
         if (reconnect_at[p] > now) continue;
         reconnect_at[p] = kNever;
         const auto worker = static_cast<std::uint8_t>(p % workers);
-        command({.kind = RecordKind::connect, .ref = {.worker = WorkerIndex{worker}}, .peer = PeerIndex{p}}, {});
+        command({.kind = RecordKind::connect,
+                 .ref = {.worker = WorkerIndex{worker}},
+                 .peer = PeerIndex{p}},
+                {});
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slots and what happens to associations: entries in the table, reports to control, taking down through quiescence.
+// Slots and what happens to associations: entries in the table, reports to control, taking down
+// through quiescence.
 #include <algorithm>
 
 #include "core/worker_state.h"
@@ -9,12 +10,15 @@ namespace signalbox::core {
 namespace {
 
 constexpr std::size_t kBlocksPerSlice = 64;  // freed of one association per turn (STR-3)
-constexpr std::size_t kMoreNodesBytes = (sctp::kMaxRemoteAddresses - kInlineNodes) * sizeof(table::Node);
+constexpr std::size_t kMoreNodesBytes =
+    (sctp::kMaxRemoteAddresses - kInlineNodes) * sizeof(table::Node);
 
 }  // namespace
 
 AssociationRef Worker::State::ref_of(const Slot& slot) const {
-    return {.worker = index, .slot = static_cast<std::uint32_t>(&slot - shared.slots), .generation = slot.generation};
+    return {.worker = index,
+            .slot = static_cast<std::uint32_t>(&slot - shared.slots),
+            .generation = slot.generation};
 }
 
 Slot* Worker::State::find(const AssociationRef& ref) {
@@ -29,7 +33,8 @@ Slot* Worker::State::new_slot(std::uint16_t listener, PeerIndex peer) {
         slot = free_slots.back();
         free_slots.pop_back();
     } else {
-        // Never used slots are shared; the counter may overshoot by the number of workers, harmlessly.
+        // Never used slots are shared; the counter may overshoot by the number of workers,
+        // harmlessly.
         if (shared.slots_fresh.load(std::memory_order_relaxed) >= shared.slot_count) return nullptr;
         const std::size_t fresh = shared.slots_fresh.fetch_add(1, std::memory_order_relaxed);
         if (fresh >= shared.slot_count) return nullptr;
@@ -57,8 +62,10 @@ bool Worker::State::index_paths(Slot& slot) {
     while (slot.nodes_inserted < paths) {
         const sctp::PathView path = slot.association.path(slot.nodes_inserted);
         table::Node& node = slot.node(slot.nodes_inserted);
-        node.key = {.network = 0, .local_port = slot.association.local_port(),
-                    .remote_port = slot.association.remote_port(), .remote = path.remote};
+        node.key = {.network = 0,
+                    .local_port = slot.association.local_port(),
+                    .remote_port = slot.association.remote_port(),
+                    .remote = path.remote};
         node.worker = index.value;
         node.path = slot.nodes_inserted;
         node.slot = static_cast<std::uint32_t>(&slot - shared.slots);
@@ -97,22 +104,28 @@ void Worker::State::happened(Slot& slot, const sctp::EventRecord& event, Time no
             report(slot, RecordKind::association_up, EventKind::association_up, 0, now);
             break;
         case sctp::Event::restarted:
-            report(slot, RecordKind::association_restarted, EventKind::association_restarted, 0, now);
+            report(slot, RecordKind::association_restarted, EventKind::association_restarted, 0,
+                   now);
             break;
         case sctp::Event::paths_changed:
-            // A busy shard leaves the new path without entry for now; the next packet's effects try again.
+            // A busy shard leaves the new path without entry for now; the next packet's effects try
+            // again.
             index_paths(slot);
             break;
         case sctp::Event::path_down:
         case sctp::Event::path_up: {
             const bool down = event.event == sctp::Event::path_down;
-            const EventRecord record{.kind = down ? EventKind::path_down : EventKind::path_up, .peer = slot.peer,
-                                     .as = kNoAs, .detail = event.path, .when = now};
+            const EventRecord record{.kind = down ? EventKind::path_down : EventKind::path_up,
+                                     .peer = slot.peer,
+                                     .as = kNoAs,
+                                     .detail = event.path,
+                                     .when = now};
             if (!push_record(mine.to_control, {.kind = RecordKind::event, .event = record}))
                 mine.events_dropped.fetch_add(1, std::memory_order_relaxed);
             break;
         }
-        case sctp::Event::shutdown_begun: break;  // the end follows
+        case sctp::Event::shutdown_begun:
+            break;  // the end follows
         case sctp::Event::closed:
             end(slot, EventKind::association_closed, event.cause, now);
             break;
@@ -122,15 +135,21 @@ void Worker::State::happened(Slot& slot, const sctp::EventRecord& event, Time no
         case sctp::Event::lost:
             end(slot, EventKind::association_lost, event.cause, now);
             break;
-        case sctp::Event::remote_error: break;  // counted by sctp
+        case sctp::Event::remote_error:
+            break;  // counted by sctp
     }
 }
 
-/// Up, restart and end must reach control whatever its ring's state: what does not fit is owed. An end overrides the rest.
-void Worker::State::report(Slot& slot, RecordKind kind, EventKind event, std::uint16_t detail, Time now) {
-    const RecordHeader header{.kind = kind, .streams_out = slot.association.streams_out(), .ref = ref_of(slot),
-                              .peer = slot.peer,
-                              .event = {.kind = event, .peer = slot.peer, .as = kNoAs, .detail = detail, .when = now}};
+/// Up, restart and end must reach control whatever its ring's state: what does not fit is owed. An
+/// end overrides the rest.
+void Worker::State::report(Slot& slot, RecordKind kind, EventKind event, std::uint16_t detail,
+                           Time now) {
+    const RecordHeader header{
+        .kind = kind,
+        .streams_out = slot.association.streams_out(),
+        .ref = ref_of(slot),
+        .peer = slot.peer,
+        .event = {.kind = event, .peer = slot.peer, .as = kNoAs, .detail = detail, .when = now}};
     if (!slot.owes_report && push_record(mine.to_control, header)) return;
     if (!slot.owes_report) ++owed_reports;
     slot.owes_report = true;
@@ -139,14 +158,16 @@ void Worker::State::report(Slot& slot, RecordKind kind, EventKind event, std::ui
 
 void Worker::State::settle_reports(Time now) {
     if (owed_reports == 0) return;
-    const std::size_t used = std::min(shared.slots_fresh.load(std::memory_order_relaxed), shared.slot_count);
+    const std::size_t used =
+        std::min(shared.slots_fresh.load(std::memory_order_relaxed), shared.slot_count);
     for (std::size_t i = 0; i < used && owed_reports > 0; ++i) {
         Slot& slot = shared.slots[i];
         if (!slot.owes_report || slot.nodes[0].worker != index.value) continue;
         slot.owes_report = false;
         --owed_reports;
-        const EventKind event = slot.pending_report == RecordKind::association_ended ? EventKind::association_lost
-                                                                                     : EventKind::association_up;
+        const EventKind event = slot.pending_report == RecordKind::association_ended
+                                    ? EventKind::association_lost
+                                    : EventKind::association_up;
         report(slot, slot.pending_report, event, 0, now);
         if (slot.owes_report) return;  // still full
     }
@@ -158,13 +179,15 @@ void Worker::State::end(Slot& slot, EventKind why, std::uint16_t cause, Time now
     if (slot.established) mine.established.fetch_sub(1, std::memory_order_relaxed);
     slot.congested.store(true, std::memory_order_relaxed);
     wheel.cancel(slot.timer);
-    if (slot.established || slot.client) report(slot, RecordKind::association_ended, why, cause, now);
+    if (slot.established || slot.client)
+        report(slot, RecordKind::association_ended, why, cause, now);
     mark_dirty(slot);  // a last ABORT or SHUTDOWN COMPLETE may wait
     slot.next_ending = ending;
     ending = &slot;
 }
 
-/// Slices: table entries out (a shard may be busy), a grace period, memory, slot. True when the slot is free.
+/// Slices: table entries out (a shard may be busy), a grace period, memory, slot. True when the
+/// slot is free.
 bool Worker::State::take_down_one(Slot& slot, Time now) {
     if (slot.dirty || slot.blocked || slot.owes_report) return false;
     while (slot.nodes_inserted > 0) {
@@ -178,7 +201,7 @@ bool Worker::State::take_down_one(Slot& slot, Time now) {
     if (slot.grace_token != 0 && !shared.reclaimer.done(slot.grace_token)) return false;
     if (slot.more_nodes != nullptr) blocks.give(slot.more_nodes, kMoreNodesBytes);
     slot.more_nodes = nullptr;
-    ++slot.generation;  // old references die here
+    ++slot.generation;            // old references die here
     free_slots.push_back(&slot);  // room for all was reserved
     mine.slots_used.fetch_sub(1, std::memory_order_relaxed);
     return true;

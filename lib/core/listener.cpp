@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets for which the table has no association (RFC 9260 5.1, 8.4). Access list first, then budgets, then the MAC (HS-3).
+// Packets for which the table has no association (RFC 9260 5.1, 8.4). Access list first, then
+// budgets, then the MAC (HS-3).
 #include "core/worker_state.h"
 #include "wire/chunk_types.h"
 
@@ -19,9 +20,12 @@ std::uint16_t Worker::State::profile_of(std::uint16_t listener, PeerIndex peer) 
                            : shared.settings.peers[peer.value].profile;
 }
 
-void Worker::State::no_association(const Arrival& arrival, Time now, sctp::TransmitSink& sink, bool handed_off) {
-    if (!arrival.listening) return out_of_the_blue(arrival, shared.access.knows(arrival.sctp.source), now, sink);
-    const PeerIndex peer = shared.access.peer(arrival.listener, arrival.sctp.source, arrival.sctp.source_port);
+void Worker::State::no_association(const Arrival& arrival, Time now, sctp::TransmitSink& sink,
+                                   bool handed_off) {
+    if (!arrival.listening)
+        return out_of_the_blue(arrival, shared.access.knows(arrival.sctp.source), now, sink);
+    const PeerIndex peer =
+        shared.access.peer(arrival.listener, arrival.sctp.source, arrival.sctp.source_port);
     const bool admitted = shared.access.admits(arrival.listener, peer);
     const bool init = arrival.sctp.chunks[0] == static_cast<std::uint8_t>(wire::ChunkType::init);
     if (init) {
@@ -41,27 +45,36 @@ void Worker::State::no_association(const Arrival& arrival, Time now, sctp::Trans
     out_of_the_blue(arrival, peer != kNoPeer, now, sink);
 }
 
-void Worker::State::init_received(const Arrival& arrival, PeerIndex peer, Time now, sctp::TransmitSink& sink) {
+void Worker::State::init_received(const Arrival& arrival, PeerIndex peer, Time now,
+                                  sctp::TransmitSink& sink) {
     if (!init_budget.take(now)) return counters.drop(Drop::init_limited);
     // Spread by the transport's hash: one port queue may feed several workers.
-    const table::Key key{.network = 0, .local_port = arrival.sctp.destination_port,
-                         .remote_port = arrival.sctp.source_port, .remote = arrival.sctp.source};
-    tags.target = WorkerIndex{static_cast<std::uint8_t>((shared.table->hash(key) >> 20) % shared.workers)};
+    const table::Key key{.network = 0,
+                         .local_port = arrival.sctp.destination_port,
+                         .remote_port = arrival.sctp.source_port,
+                         .remote = arrival.sctp.source};
+    tags.target =
+        WorkerIndex{static_cast<std::uint8_t>((shared.table->hash(key) >> 20) % shared.workers)};
     sctp::Environment env = environment(arrival.listener, profile_of(arrival.listener, peer), now);
     sctp::answer_init(env, arrival.sctp, sink);
 }
 
-void Worker::State::cookie_received(const Arrival& arrival, PeerIndex peer, Time now, sctp::TransmitSink& sink) {
+void Worker::State::cookie_received(const Arrival& arrival, PeerIndex peer, Time now,
+                                    sctp::TransmitSink& sink) {
     if (!init_budget.take(now)) return counters.drop(Drop::cookie_limited);
     sctp::CookieContents contents;
     switch (cookies.open(sctp::first_cookie(arrival.sctp), arrival.sctp, now, contents)) {
-        case sctp::CookieVerdict::good: break;
+        case sctp::CookieVerdict::good:
+            break;
         case sctp::CookieVerdict::stale:
             counters.drop(Drop::cookie_stale);
             return stale_cookie(arrival, contents, now, sink);
-        case sctp::CookieVerdict::bad_mac: return counters.drop(Drop::cookie_bad_mac);
-        case sctp::CookieVerdict::malformed: return counters.drop(Drop::cookie_malformed);
-        case sctp::CookieVerdict::mismatch: return counters.drop(Drop::cookie_mismatch);
+        case sctp::CookieVerdict::bad_mac:
+            return counters.drop(Drop::cookie_bad_mac);
+        case sctp::CookieVerdict::malformed:
+            return counters.drop(Drop::cookie_malformed);
+        case sctp::CookieVerdict::mismatch:
+            return counters.drop(Drop::cookie_mismatch);
     }
     Slot* slot = new_slot(arrival.listener, peer);
     if (slot == nullptr) return counters.drop(Drop::init_refused_resources);
@@ -81,16 +94,18 @@ void Worker::State::cookie_received(const Arrival& arrival, PeerIndex peer, Time
     to_association(*slot, arrival.sctp, now);
 }
 
-/// ERROR "stale cookie" tells the peer how late it was (RFC 9260 5.2.6); budgeted like every answer without an association.
-void Worker::State::stale_cookie(const Arrival& arrival, const sctp::CookieContents& cookie, Time now,
-                                 sctp::TransmitSink& sink) {
+/// ERROR "stale cookie" tells the peer how late it was (RFC 9260 5.2.6); budgeted like every answer
+/// without an association.
+void Worker::State::stale_cookie(const Arrival& arrival, const sctp::CookieContents& cookie,
+                                 Time now, sctp::TransmitSink& sink) {
     if (!out_of_the_blue_budget.take(now)) return counters.drop(Drop::out_of_the_blue_limited);
     const std::uint16_t profile = shared.settings.listeners[arrival.listener].profile;
     sctp::Environment env = environment(arrival.listener, profile, now);
     sctp::answer_stale_cookie(env, arrival.sctp, cookie, sink);
 }
 
-void Worker::State::out_of_the_blue(const Arrival& arrival, bool known_peer, Time now, sctp::TransmitSink& sink) {
+void Worker::State::out_of_the_blue(const Arrival& arrival, bool known_peer, Time now,
+                                    sctp::TransmitSink& sink) {
     // END-2: silence towards sources that the access list does not hold.
     if (!known_peer) {
         counters.drop(arrival.listening ? Drop::out_of_the_blue : Drop::not_listening);
@@ -99,7 +114,8 @@ void Worker::State::out_of_the_blue(const Arrival& arrival, bool known_peer, Tim
     if (!out_of_the_blue_budget.take(now)) return counters.drop(Drop::out_of_the_blue_limited);
     counters.drop(Drop::out_of_the_blue);
     if (shared.settings.listeners.empty()) return;
-    sctp::Environment env = environment(arrival.listener, shared.settings.listeners[arrival.listener].profile, now);
+    sctp::Environment env =
+        environment(arrival.listener, shared.settings.listeners[arrival.listener].profile, now);
     sctp::answer_out_of_the_blue(env, arrival.sctp, sink);
 }
 

@@ -11,9 +11,10 @@ namespace signalbox::core {
 
 namespace {
 
-constexpr std::size_t kRingBytes = 1u << 20;    // one second of management, 2,000 messages of 270 bytes
+constexpr std::size_t kRingBytes = 1u
+                                   << 20;  // one second of management, 2,000 messages of 270 bytes
 constexpr std::size_t kHandoffRingBytes = 1u << 20;
-constexpr std::size_t kCachePages = 512;        // per worker: 2 MiB at hand, refilled every control turn
+constexpr std::size_t kCachePages = 512;  // per worker: 2 MiB at hand, refilled every control turn
 constexpr std::size_t kMinCachePages = 16;
 
 std::size_t slots_wanted(const Settings& settings, std::size_t region_bytes) {
@@ -33,8 +34,10 @@ std::vector<mtp3::Route> routes_of(const Settings& settings) {
     std::vector<mtp3::Route> routes;
     for (std::uint32_t as = 0; as < settings.servers.size(); ++as)
         for (const sigtran::DestinationKey& key : settings.servers[as].keys)
-            routes.push_back({.instance = settings.servers[as].instance, .dpc = key.dpc,
-                              .mask_bits = key.mask_bits, .as = AsIndex{as}});
+            routes.push_back({.instance = settings.servers[as].instance,
+                              .dpc = key.dpc,
+                              .mask_bits = key.mask_bits,
+                              .as = AsIndex{as}});
     return routes;
 }
 
@@ -46,8 +49,8 @@ std::vector<sigtran::PeerSettings> m3ua_peers(const Settings& settings) {
 
 }  // namespace
 
-Node::Shared::Shared(Settings s, unsigned worker_count, void* region, std::size_t region_bytes, Reclaimer& r,
-                     RandomSource::Seed seed)
+Node::Shared::Shared(Settings s, unsigned worker_count, void* region, std::size_t region_bytes,
+                     Reclaimer& r, RandomSource::Seed seed)
     : settings(std::move(s)),
       workers(worker_count),
       reclaimer(r),
@@ -66,9 +69,10 @@ Node::Shared::Shared(Settings s, unsigned worker_count, void* region, std::size_
     pool = std::make_unique<mem::PagePool>(static_cast<std::uint8_t*>(region) + slot_bytes,
                                            region_bytes - slot_bytes);
     table = std::make_unique<table::TransportTable>(
-        table::TransportTable::Settings{.shards = 64,
-                                        .initial_entries = std::max<std::size_t>(4096, slot_count),
-                                        .max_entries = std::max<std::size_t>(4096, slot_count * 16)},
+        table::TransportTable::Settings{
+            .shards = 64,
+            .initial_entries = std::max<std::size_t>(4096, slot_count),
+            .max_entries = std::max<std::size_t>(4096, slot_count * 16)},
         table::TransportTable::HashKey{{random.u64(), random.u64()}}, region, reclaimer);
 
     const std::size_t cache_pages =
@@ -79,11 +83,13 @@ Node::Shared::Shared(Settings s, unsigned worker_count, void* region, std::size_
         worker_seeds.push_back(draw_seed(random));
     }
     for (unsigned i = 0; i < workers * workers; ++i)
-        between.push_back(std::make_unique<ByteRing>(i % (workers + 1) == 0 ? 4096 : kHandoffRingBytes));
+        between.push_back(
+            std::make_unique<ByteRing>(i % (workers + 1) == 0 ? 4096 : kHandoffRingBytes));
     pending_messages = std::make_unique<std::atomic<std::uint32_t>[]>(settings.servers.size() + 1);
     pending_bytes = std::make_unique<std::atomic<std::uint32_t>[]>(settings.servers.size() + 1);
 
-    gateway = std::make_unique<sigtran::SignalingGateway>(m3ua_peers(settings), settings.servers, control_counters);
+    gateway = std::make_unique<sigtran::SignalingGateway>(m3ua_peers(settings), settings.servers,
+                                                          control_counters);
     links.resize(settings.peers.size());
     reconnect_at.assign(settings.peers.size(), kNever);
     for (std::size_t p = 0; p < settings.peers.size(); ++p)
@@ -100,18 +106,25 @@ Node::Shared::~Shared() {
     for (std::size_t i = 0; i < slot_count; ++i) slots[i].~Slot();
 }
 
-Node::Node(Settings settings, unsigned workers, void* region, std::size_t region_bytes, Reclaimer& reclaimer,
-           RandomSource::Seed seed)
-    : shared_(std::make_unique<Shared>(std::move(settings), workers, region, region_bytes, reclaimer, seed)) {}
+Node::Node(Settings settings, unsigned workers, void* region, std::size_t region_bytes,
+           Reclaimer& reclaimer, RandomSource::Seed seed)
+    : shared_(std::make_unique<Shared>(std::move(settings), workers, region, region_bytes,
+                                       reclaimer, seed)) {}
 Node::~Node() = default;
 
-const Settings& Node::settings() const { return shared_->settings; }
-unsigned Node::workers() const { return shared_->workers; }
+const Settings& Node::settings() const {
+    return shared_->settings;
+}
+unsigned Node::workers() const {
+    return shared_->workers;
+}
 
 const Counters& Node::worker_counters(WorkerIndex worker) const {
     return shared_->per_worker[worker.value]->counters;
 }
-const Counters& Node::control_counters() const { return shared_->control_counters; }
+const Counters& Node::control_counters() const {
+    return shared_->control_counters;
+}
 
 std::shared_ptr<const NodeStatistics> Node::statistics() const {
     const std::lock_guard lock(shared_->statistics_mutex);
@@ -120,7 +133,8 @@ std::shared_ptr<const NodeStatistics> Node::statistics() const {
 
 void Node::record_turn(Duration length) {
     shared_->longest_turn_ns =
-        std::max(shared_->longest_turn_ns, static_cast<std::uint64_t>(std::max<std::int64_t>(length.count(), 0)));
+        std::max(shared_->longest_turn_ns,
+                 static_cast<std::uint64_t>(std::max<std::int64_t>(length.count(), 0)));
 }
 
 bool Node::next_event(EventRecord& event) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all workers and the control thread of one daemon share: table, arena, rings, snapshots; and the control
-// thread's side of the core.
+// What all workers and the control thread of one daemon share: table, arena, rings, snapshots; and
+// the control thread's side of the core.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -21,14 +21,24 @@ namespace signalbox::core {
 
 /// A fixed-size record for the event log; text is made by the reader.
 enum class EventKind : std::uint8_t {
-    association_up, association_closed, association_aborted, association_lost, association_restarted,
-    path_down, path_up, asp_state, as_state, m3ua_error_received, m3ua_error_sent, memory_low,
+    association_up,
+    association_closed,
+    association_aborted,
+    association_lost,
+    association_restarted,
+    path_down,
+    path_up,
+    asp_state,
+    as_state,
+    m3ua_error_received,
+    m3ua_error_sent,
+    memory_low,
 };
 struct EventRecord {
     EventKind kind{};
     PeerIndex peer = kNoPeer;
     AsIndex as = kNoAs;
-    std::uint16_t detail = 0;   // cause code, path index or state from << 8 | to
+    std::uint16_t detail = 0;  // cause code, path index or state from << 8 | to
     Time when{};
 };
 
@@ -37,32 +47,33 @@ struct NodeStatistics {
     std::size_t pages_free = 0;
     std::size_t pages_total = 0;
     table::TransportTable::Statistics table;
-    std::vector<sigtran::AsState> as_states;                // by AsIndex
-    std::vector<std::uint16_t> as_active_asps;              // by AsIndex
-    std::vector<bool> peer_associated;                      // by PeerIndex
-    std::vector<sigtran::AspState> peer_states;             // best state over its ASs
+    std::vector<sigtran::AsState> as_states;     // by AsIndex
+    std::vector<std::uint16_t> as_active_asps;   // by AsIndex
+    std::vector<bool> peer_associated;           // by PeerIndex
+    std::vector<sigtran::AspState> peer_states;  // best state over its ASs
     std::uint64_t control_longest_turn_ns = 0;
     std::uint64_t events_dropped = 0;
 };
 
 class Node {
  public:
-    /// `region`: page-aligned memory of `region_bytes` (hugepages or not) for associations, nodes and pages. Allocates all
-    /// that workers will use.
-    Node(Settings settings, unsigned workers, void* region, std::size_t region_bytes, Reclaimer& reclaimer,
-         RandomSource::Seed seed);
+    /// `region`: page-aligned memory of `region_bytes` (hugepages or not) for associations, nodes
+    /// and pages. Allocates all that workers will use.
+    Node(Settings settings, unsigned workers, void* region, std::size_t region_bytes,
+         Reclaimer& reclaimer, RandomSource::Seed seed);
     ~Node();
     const Settings& settings() const;
     unsigned workers() const;
 
     // control thread
-    /// One turn: rings from workers, gateway timers, publication of snapshots, page refill, table growth. Never blocks;
-    /// call it every millisecond or so.
+    /// One turn: rings from workers, gateway timers, publication of snapshots, page refill, table
+    /// growth. Never blocks; call it every millisecond or so.
     void control_turn(Time now);
     /// How long the caller's last turn took; the longest is a statistic (the core has no clock).
     void record_turn(Duration length);
     /// Takes up to `limit` events for the log.
-    template <class Fn> std::size_t take_events(std::size_t limit, Fn&& fn) {
+    template <class Fn>
+    std::size_t take_events(std::size_t limit, Fn&& fn) {
         EventRecord e;
         std::size_t n = 0;
         for (; n < limit && next_event(e); ++n) fn(e);
@@ -76,7 +87,8 @@ class Node {
     // any thread
     const Counters& worker_counters(WorkerIndex worker) const;
     const Counters& control_counters() const;
-    std::shared_ptr<const NodeStatistics> statistics() const;  // made by control_turn() about once a second
+    std::shared_ptr<const NodeStatistics> statistics()
+        const;  // made by control_turn() about once a second
 
     struct Shared;  // core's own
     Shared& shared() { return *shared_; }

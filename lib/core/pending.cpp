@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AS-PENDING (RFC 4666 4.3.2): messages wait until an ASP becomes active or T(r) is over, bounded by messages and bytes over
-// all workers; newest discarded, flushed in order before new traffic.
+// AS-PENDING (RFC 4666 4.3.2): messages wait until an ASP becomes active or T(r) is over, bounded
+// by messages and bytes over all workers; newest discarded, flushed in order before new traffic.
 #include <algorithm>
 
 #include "core/worker_state.h"
@@ -19,8 +19,13 @@ Routed Worker::State::enqueue_pending(AsIndex as, const sigtran::ProtocolData& d
         return counters.drop(Drop::as_pending_full), Routed::done;
     void* block = blocks.take(room);
     if (block == nullptr) return counters.drop(Drop::data_no_memory), Routed::done;
-    auto* m = ::new (block) PendingMessage{.length = length, .opc = data.opc, .dpc = data.dpc, .si = data.si,
-                                           .ni = data.ni, .mp = data.mp, .sls = data.sls};
+    auto* m = ::new (block) PendingMessage{.length = length,
+                                           .opc = data.opc,
+                                           .dpc = data.dpc,
+                                           .si = data.si,
+                                           .ni = data.ni,
+                                           .mp = data.mp,
+                                           .sls = data.sls};
     std::copy(data.user_data.begin(), data.user_data.end(), reinterpret_cast<std::uint8_t*>(m + 1));
     PendingQueue& queue = pending[as.value];
     (queue.last != nullptr ? queue.last->next : queue.first) = m;
@@ -43,7 +48,12 @@ void Worker::State::give_pending(AsIndex as, Drop* why) {
 }
 
 Routed Worker::State::send_pending(AsIndex as, const PendingMessage& m) {
-    return to_server(as, {.opc = m.opc, .dpc = m.dpc, .si = m.si, .ni = m.ni, .mp = m.mp, .sls = m.sls,
+    return to_server(as, {.opc = m.opc,
+                          .dpc = m.dpc,
+                          .si = m.si,
+                          .ni = m.ni,
+                          .mp = m.mp,
+                          .sls = m.sls,
                           .user_data = {reinterpret_cast<const std::uint8_t*>(&m + 1), m.length}});
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The seams between the core and the world, gathered: what `io` supplies in the daemon and tests replace by doubles.
+// The seams between the core and the world, gathered: what `io` supplies in the daemon and tests
+// replace by doubles.
 //   packet view in     core/worker.h       PacketView
 //   transmit sink      sctp/transmit_sink.h
 //   page source        mem/page_source.h

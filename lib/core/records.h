@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of the rings between workers and control: a fixed header, then bytes. Written and read in place.
+// Records of the rings between workers and control: a fixed header, then bytes. Written and read in
+// place.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -13,7 +14,8 @@
 
 namespace signalbox::core {
 
-/// Names one association of one worker; the generation tells a reused slot from the one that was meant.
+/// Names one association of one worker; the generation tells a reused slot from the one that was
+/// meant.
 struct AssociationRef {
     WorkerIndex worker;
     std::uint32_t slot = 0;
@@ -26,7 +28,9 @@ enum class RecordKind : std::uint8_t {
     packet,   // an IP packet for an association of the receiver; bytes = the packet
     message,  // an encoded M3UA DATA for `ref`; bytes = the message
     // worker -> control
-    association_up, association_restarted, association_ended,
+    association_up,
+    association_restarted,
+    association_ended,
     management,    // an M3UA message that is not DATA
     refused_data,  // a DATA that the worker refused because of `why`
     event,         // `event`

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A delivered message's way: M3UA decodes, MTP3 picks the destination, M3UA encodes into the outgoing association.
+// A delivered message's way: M3UA decodes, MTP3 picks the destination, M3UA encodes into the
+// outgoing association.
 #include <algorithm>
 
 #include "core/worker_state.h"
@@ -8,10 +9,11 @@ namespace signalbox::core {
 
 namespace {
 
-constexpr Ppid kPpidM3ua{3};                       // RFC 4666 1.4.3 (IANA)
-constexpr Ppid kPpidM3uaSwapped{0x03000000};       // seen from little-endian senders; quirk ppid_any
-constexpr Duration kHoldLimit = std::chrono::seconds{5};  // then a held message is discarded by name
-constexpr std::size_t kReadyPerTurn = 256;          // of one association
+constexpr Ppid kPpidM3ua{3};                  // RFC 4666 1.4.3 (IANA)
+constexpr Ppid kPpidM3uaSwapped{0x03000000};  // seen from little-endian senders; quirk ppid_any
+constexpr Duration kHoldLimit =
+    std::chrono::seconds{5};                // then a held message is discarded by name
+constexpr std::size_t kReadyPerTurn = 256;  // of one association
 constexpr std::array<std::uint8_t, 4> kZeros{};
 
 const sigtran::Quirks kNoQuirks{};
@@ -21,10 +23,13 @@ const sigtran::Quirks kNoQuirks{};
 Routed Worker::State::deliver(Slot& from, const sctp::Message& message, Time now) {
     const sigtran::Quirks& quirks =
         from.peer == kNoPeer ? kNoQuirks : shared.settings.peers[from.peer.value].m3ua.quirks;
-    const bool tolerated = quirks.ppid_any && (message.ppid.value == 0 || message.ppid == kPpidM3uaSwapped);
-    if (message.ppid != kPpidM3ua && !tolerated) return counters.drop(Drop::ppid_unexpected), Routed::done;
+    const bool tolerated =
+        quirks.ppid_any && (message.ppid.value == 0 || message.ppid == kPpidM3uaSwapped);
+    if (message.ppid != kPpidM3ua && !tolerated)
+        return counters.drop(Drop::ppid_unexpected), Routed::done;
     if (from.peer == kNoPeer) return counters.drop(Drop::m3ua_unexpected), Routed::done;
-    if (from.owes_report) return Routed::again;  // control must know the association before its messages
+    if (from.owes_report)
+        return Routed::again;  // control must know the association before its messages
     const auto kind = sigtran::kind_of(message.data);
     if (kind && kind->message_class == sigtran::kDataKind.message_class &&
         kind->message_type == sigtran::kDataKind.message_type)
@@ -32,18 +37,19 @@ Routed Worker::State::deliver(Slot& from, const sctp::Message& message, Time now
     return to_control(from, message, RecordKind::management, Drop{});
 }
 
-Routed Worker::State::to_control(Slot& from, const sctp::Message& message, RecordKind kind, Drop why) {
-    const RecordHeader header{.kind = kind, .why = why, .stream = message.stream, .ref = ref_of(from),
-                              .peer = from.peer};
+Routed Worker::State::to_control(Slot& from, const sctp::Message& message, RecordKind kind,
+                                 Drop why) {
+    const RecordHeader header{
+        .kind = kind, .why = why, .stream = message.stream, .ref = ref_of(from), .peer = from.peer};
     if (push_record(mine.to_control, header, message.data)) return Routed::done;
     return Routed::again;
 }
 
 Routed Worker::State::deliver_data(Slot& from, const sctp::Message& message, Time /*now*/) {
     Drop why{};
-    const auto accepted =
-        sigtran::accept_data(snapshot->distribution, from.peer, shared.settings.peers[from.peer.value].m3ua.quirks,
-                             message.stream, message.data, why);
+    const auto accepted = sigtran::accept_data(snapshot->distribution, from.peer,
+                                               shared.settings.peers[from.peer.value].m3ua.quirks,
+                                               message.stream, message.data, why);
     if (!accepted) {
         counters.drop(why);
         // Control answers with the ERR due; a full ring only means that this one goes unanswered.
@@ -54,11 +60,15 @@ Routed Worker::State::deliver_data(Slot& from, const sctp::Message& message, Tim
     return route(from.peer, accepted->from_as, accepted->data);
 }
 
-Routed Worker::State::route(PeerIndex /*from_peer*/, AsIndex from_as, const sigtran::ProtocolData& data) {
+Routed Worker::State::route(PeerIndex /*from_peer*/, AsIndex from_as,
+                            const sigtran::ProtocolData& data) {
     const std::uint16_t instance = snapshot->distribution.servers[from_as.value].instance;
-    const mtp3::Decision decision = shared.routes.route(
-        instance, {.opc = data.opc, .dpc = data.dpc, .service_indicator = data.si, .network_indicator = data.ni,
-                   .priority = data.mp, .sls = data.sls});
+    const mtp3::Decision decision = shared.routes.route(instance, {.opc = data.opc,
+                                                                   .dpc = data.dpc,
+                                                                   .service_indicator = data.si,
+                                                                   .network_indicator = data.ni,
+                                                                   .priority = data.mp,
+                                                                   .sls = data.sls});
     if (decision.refused) return counters.drop(*decision.refused), Routed::done;
     if (decision.as == from_as) return counters.drop(Drop::mtp3_loop), Routed::done;
     if (pending[decision.as.value].first != nullptr) return enqueue_pending(decision.as, data);
@@ -68,31 +78,37 @@ Routed Worker::State::route(PeerIndex /*from_peer*/, AsIndex from_as, const sigt
 Routed Worker::State::to_server(AsIndex as, const sigtran::ProtocolData& data) {
     const sigtran::AsView& server = snapshot->distribution.servers[as.value];
     if (server.state == sigtran::AsState::pending) return enqueue_pending(as, data);
-    if (server.state != sigtran::AsState::active) return counters.drop(Drop::as_unavailable), Routed::done;
+    if (server.state != sigtran::AsState::active)
+        return counters.drop(Drop::as_unavailable), Routed::done;
     if (server.mode != sigtran::TrafficMode::broadcast) {
         const PeerIndex peer = server.serving[data.sls.value];
         if (peer == kNoPeer) return counters.drop(Drop::as_unavailable), Routed::done;
         return to_peer(peer, server, data);
     }
-    // Broadcast: a slow ASP must not hold the others back, nor get the message twice; its copy is discarded by name.
+    // Broadcast: a slow ASP must not hold the others back, nor get the message twice; its copy is
+    // discarded by name.
     for (const PeerIndex peer : server.active)
         if (to_peer(peer, server, data) == Routed::again) counters.drop(Drop::send_buffer_full);
     return Routed::done;
 }
 
-Routed Worker::State::to_peer(PeerIndex peer, const sigtran::AsView& as, const sigtran::ProtocolData& data) {
+Routed Worker::State::to_peer(PeerIndex peer, const sigtran::AsView& as,
+                              const sigtran::ProtocolData& data) {
     const PeerLink& link = snapshot->links[peer.value];
     if (!link.up) return Routed::again;  // the next snapshot names another
     const Slot& target = shared.slots[link.ref.slot];
     if (target.congested.load(std::memory_order_relaxed)) return Routed::again;
-    const auto stream = sigtran::stream_for(data.sls, link.streams_out, shared.settings.peers[peer.value].m3ua.quirks);
+    const auto stream = sigtran::stream_for(data.sls, link.streams_out,
+                                            shared.settings.peers[peer.value].m3ua.quirks);
     if (!stream) return counters.drop(Drop::m3ua_stream_zero), Routed::done;
     const sigtran::DataHeader header = sigtran::encode_data_header(as, data);
     const std::span<const std::uint8_t> pieces[] = {header.span(), data.user_data,
                                                     std::span(kZeros).first(header.padding)};
     if (link.ref.worker != index) {
-        const RecordHeader record{.kind = RecordKind::message, .stream = *stream, .ref = link.ref, .peer = peer};
-        if (!push_record(shared.ring(index.value, link.ref.worker.value), record, pieces)) return Routed::again;
+        const RecordHeader record{
+            .kind = RecordKind::message, .stream = *stream, .ref = link.ref, .peer = peer};
+        if (!push_record(shared.ring(index.value, link.ref.worker.value), record, pieces))
+            return Routed::again;
         counters.add(Count::handoff_messages);
         counters.add(Count::routed_messages);
         return Routed::done;
@@ -101,24 +117,31 @@ Routed Worker::State::to_peer(PeerIndex peer, const sigtran::AsView& as, const s
     if (slot == nullptr) return Routed::again;  // ended in this very turn
     sctp::Environment env = environment(*slot, Time{});
     switch (slot->association.send(env, *stream, kPpidM3ua, false, pieces)) {
-        case sctp::SendStatus::ok: break;
-        case sctp::SendStatus::too_long: return counters.drop(Drop::data_too_long), Routed::done;
-        case sctp::SendStatus::bad_stream: return counters.drop(Drop::data_invalid_stream), Routed::done;
-        default: return Routed::again;
+        case sctp::SendStatus::ok:
+            break;
+        case sctp::SendStatus::too_long:
+            return counters.drop(Drop::data_too_long), Routed::done;
+        case sctp::SendStatus::bad_stream:
+            return counters.drop(Drop::data_invalid_stream), Routed::done;
+        default:
+            return Routed::again;
     }
     counters.add(Count::routed_messages);
     mark_dirty(*slot);
     return Routed::done;
 }
 
-/// A DATA whose association ended goes to another ASP of its AS, before what comes after it: through the AS's queue, which new
-/// messages join while it is not empty. Unsent ones are new to everyone; those that were on the wire may arrive twice, and only
-/// here can that happen (sigtran.md decision 10, policy `resend`).
+/// A DATA whose association ended goes to another ASP of its AS, before what comes after it:
+/// through the AS's queue, which new messages join while it is not empty. Unsent ones are new to
+/// everyone; those that were on the wire may arrive twice, and only here can that happen
+/// (sigtran.md decision 10, policy `resend`).
 void Worker::State::reroute(PeerIndex to, std::span<const std::uint8_t> message) {
-    const auto data = to == kNoPeer ? std::nullopt : sigtran::reclaim_data(snapshot->distribution, to, message);
+    const auto data =
+        to == kNoPeer ? std::nullopt : sigtran::reclaim_data(snapshot->distribution, to, message);
     if (!data) return counters.drop(Drop::association_lost);  // management of an ASP that is gone
     const bool queue = pending[data->from_as.value].first != nullptr;
-    if (queue || to_server(data->from_as, data->data) == Routed::again) enqueue_pending(data->from_as, data->data);
+    if (queue || to_server(data->from_as, data->data) == Routed::again)
+        enqueue_pending(data->from_as, data->data);
 }
 
 bool Worker::State::take_back(Slot& slot, Time now) {

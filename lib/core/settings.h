@@ -45,10 +45,10 @@ struct Settings {
     std::string node_name = "signalbox";
     std::uint8_t node_id = 0;
     std::size_t memory_limit_bytes = 512u << 20;
-    std::vector<NamedProfile> profiles;         // [0] is rfc9260
+    std::vector<NamedProfile> profiles;  // [0] is rfc9260
     std::vector<ListenerSettings> listeners;
     std::vector<mtp3::Instance> instances;
-    std::vector<PeerSettings> peers;            // templates expanded
+    std::vector<PeerSettings> peers;  // templates expanded
     std::vector<sigtran::AsSettings> servers;
     std::uint32_t init_per_second = 50000;
     std::uint32_t out_of_the_blue_per_second = 1000;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Node holds: memory, table, rings and the published snapshot. Who writes what stands beside it.
+// What Node holds: memory, table, rings and the published snapshot. Who writes what stands beside
+// it.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -40,12 +41,12 @@ struct Snapshot {
 struct alignas(64) WorkerShared {
     WorkerShared(mem::PagePool& pool, std::size_t cache_pages, std::size_t ring_bytes)
         : pages(pool, cache_pages), to_control(ring_bytes), from_control(ring_bytes) {}
-    Counters counters;                        // worker: rw, others: ro
-    mem::PageCache pages;                     // worker: take and give, control: top_up
-    ByteRing to_control;                      // worker: producer, control: consumer
-    ByteRing from_control;                    // control: producer, worker: consumer
-    std::atomic<std::int64_t> established{0};  // worker: rw, control: ro
-    std::atomic<std::int64_t> slots_used{0};   // worker: rw, control: ro
+    Counters counters;                             // worker: rw, others: ro
+    mem::PageCache pages;                          // worker: take and give, control: top_up
+    ByteRing to_control;                           // worker: producer, control: consumer
+    ByteRing from_control;                         // control: producer, worker: consumer
+    std::atomic<std::int64_t> established{0};      // worker: rw, control: ro
+    std::atomic<std::int64_t> slots_used{0};       // worker: rw, control: ro
     std::atomic<std::uint64_t> events_dropped{0};  // worker: rw, control: ro
 };
 
@@ -74,7 +75,8 @@ struct Node::Shared {
     std::vector<std::unique_ptr<WorkerShared>> per_worker;
     std::vector<std::unique_ptr<ByteRing>> between;  // [from * workers + to]
     ByteRing& ring(unsigned from, unsigned to) { return *between[from * workers + to]; }
-    std::unique_ptr<std::atomic<std::uint32_t>[]> pending_messages;  // by AS, over all workers; workers: rw
+    std::unique_ptr<std::atomic<std::uint32_t>[]>
+        pending_messages;  // by AS, over all workers; workers: rw
     std::unique_ptr<std::atomic<std::uint32_t>[]> pending_bytes;
 
     std::atomic<const Snapshot*> snapshot{nullptr};  // control: rw, workers: ro
@@ -89,7 +91,8 @@ struct Node::Shared {
     std::unique_ptr<sigtran::SignalingGateway> gateway;
     std::vector<PeerLink> links;
     std::vector<Time> reconnect_at;  // by peer; kNever: nothing to open
-    std::vector<std::deque<std::vector<std::uint8_t>>> backlog;  // records that a worker's ring did not take
+    std::vector<std::deque<std::vector<std::uint8_t>>>
+        backlog;  // records that a worker's ring did not take
     bool links_changed = false;
     bool draining = false;
     std::deque<EventRecord> events;

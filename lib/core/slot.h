@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One association's place in the arena: the lines that the table points to, the association, and what core keeps for it.
-// Written by its owner alone; other workers read `nodes` (immutable while inserted) and `congested`.
+// One association's place in the arena: the lines that the table points to, the association, and
+// what core keeps for it. Written by its owner alone; other workers read `nodes` (immutable while
+// inserted) and `congested`.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -24,9 +25,9 @@ struct SlotTimer : TimerNode {
 };
 
 struct alignas(64) Slot {
-    table::Node nodes[kInlineNodes];   // paths 0 and 1; owner: rw while not inserted, all: ro
-    sctp::Association association;     // owner: rw
-    SlotTimer timer;                   // owner: rw
+    table::Node nodes[kInlineNodes];    // paths 0 and 1; owner: rw while not inserted, all: ro
+    sctp::Association association;      // owner: rw
+    SlotTimer timer;                    // owner: rw
     table::Node* more_nodes = nullptr;  // paths from 2 on, one block
     Slot* next_dirty = nullptr;
     Slot* next_blocked = nullptr;
@@ -45,7 +46,8 @@ struct alignas(64) Slot {
     bool owes_report = false;  // control must still learn about `pending_report`
     RecordKind pending_report{};
     Time blocked_since{};
-    std::atomic<bool> congested{false};  // owner: rw, workers: ro. Send queue over half full: hold, do not send
+    std::atomic<bool> congested{
+        false};  // owner: rw, workers: ro. Send queue over half full: hold, do not send
 
     /// For a new association. `congested` is stored, not rebuilt: other workers may be reading it.
     void prepare() {
@@ -59,7 +61,9 @@ struct alignas(64) Slot {
         dirty = blocked = established = client = ended = owes_report = false;
         congested.store(false, std::memory_order_relaxed);
     }
-    table::Node& node(std::size_t path) { return path < kInlineNodes ? nodes[path] : more_nodes[path - kInlineNodes]; }
+    table::Node& node(std::size_t path) {
+        return path < kInlineNodes ? nodes[path] : more_nodes[path - kInlineNodes];
+    }
 };
 
 }  // namespace signalbox::core

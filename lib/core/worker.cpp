@@ -12,8 +12,8 @@ namespace signalbox::core {
 
 namespace {
 
-constexpr std::size_t kTimersPerTurn = 4096;      // bounds a turn; the rest comes in the next one
-constexpr std::size_t kPacketsPerFlush = 64;      // of one association
+constexpr std::size_t kTimersPerTurn = 4096;  // bounds a turn; the rest comes in the next one
+constexpr std::size_t kPacketsPerFlush = 64;  // of one association
 
 }  // namespace
 
@@ -37,7 +37,8 @@ Worker::State::State(Node& node, WorkerIndex i)
 
 Worker::State::~State() = default;
 
-sctp::Environment Worker::State::environment(std::uint16_t listener, std::uint16_t profile, Time now) {
+sctp::Environment Worker::State::environment(std::uint16_t listener, std::uint16_t profile,
+                                             Time now) {
     return {.now = now,
             .profile = shared.settings.profiles[profile].values,
             .local_addresses = shared.settings.listeners[listener].addresses,
@@ -72,8 +73,12 @@ bool Worker::State::judge(const PacketView& view, Arrival& out) {
     if (header.source_port == 0 || header.destination_port == 0)
         return counters.drop(Drop::port_zero), false;
     const auto listener = shared.access.listener(header.destination_port, ip->destination);
-    out.sctp = {.source = ip->source, .destination = ip->destination, .source_port = header.source_port,
-                .destination_port = header.destination_port, .tag = header.tag, .chunks = packet->chunks};
+    out.sctp = {.source = ip->source,
+                .destination = ip->destination,
+                .source_port = header.source_port,
+                .destination_port = header.destination_port,
+                .tag = header.tag,
+                .chunks = packet->chunks};
     out.ip = view.ip;
     out.listening = listener.has_value();
     out.listener = listener.value_or(0);
@@ -81,14 +86,17 @@ bool Worker::State::judge(const PacketView& view, Arrival& out) {
 }
 
 /// Passes 2 and 3.
-void Worker::State::take_burst(std::span<const Arrival> arrivals, Time now, sctp::TransmitSink& sink,
-                               bool handed_off) {
+void Worker::State::take_burst(std::span<const Arrival> arrivals, Time now,
+                               sctp::TransmitSink& sink, bool handed_off) {
     std::array<table::Key, kBurst> keys;
     std::array<IpAddress, kBurst> locals;
     std::array<table::Node*, kBurst> found{};
     for (std::size_t i = 0; i < arrivals.size(); ++i) {
         const sctp::Packet& p = arrivals[i].sctp;
-        keys[i] = {.network = 0, .local_port = p.destination_port, .remote_port = p.source_port, .remote = p.source};
+        keys[i] = {.network = 0,
+                   .local_port = p.destination_port,
+                   .remote_port = p.source_port,
+                   .remote = p.source};
         locals[i] = p.destination;
     }
     const std::size_t n = arrivals.size();
@@ -194,14 +202,19 @@ bool Worker::advance(Time now, sctp::TransmitSink& sink) {
     return worked || expired > 0;
 }
 
-bool Worker::flush(Time now, sctp::TransmitSink& sink) { return state_->flush_dirty(now, sink); }
+bool Worker::flush(Time now, sctp::TransmitSink& sink) {
+    return state_->flush_dirty(now, sink);
+}
 
 Time Worker::next_deadline() const {
     const State& s = *state_;
-    if (s.dirty != nullptr || s.blocked != nullptr || s.ending != nullptr || s.owed_reports > 0) return Time{};
+    if (s.dirty != nullptr || s.blocked != nullptr || s.ending != nullptr || s.owed_reports > 0)
+        return Time{};
     return s.wheel.next_deadline();
 }
 
-Counters& Worker::counters() { return state_->counters; }
+Counters& Worker::counters() {
+    return state_->counters;
+}
 
 }  // namespace signalbox::core

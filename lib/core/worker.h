@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The conductor on one worker: finds the association, hands the packet in, reads the effects out, asks mtp3 where,
-// then sigtran how. Driven by io's poll loop; every call returns, none blocks, none allocates from the heap.
+// The conductor on one worker: finds the association, hands the packet in, reads the effects out,
+// asks mtp3 where, then sigtran how. Driven by io's poll loop; every call returns, none blocks,
+// none allocates from the heap.
 #pragma once
 #include <cstdint>
 #include <memory>

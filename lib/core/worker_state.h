@@ -46,7 +46,8 @@ struct PendingQueue {
 };
 
 enum class Routed : std::uint8_t {
-    done,   // sent, queued for a pending AS, or discarded by name: the incoming association is rid of it
+    done,   // sent, queued for a pending AS, or discarded by name: the incoming association is rid
+            // of it
     again,  // nothing took it now: it stays charged to the incoming association
 };
 
@@ -78,7 +79,8 @@ struct Worker::State {
 
     // worker.cpp
     bool judge(const PacketView& view, Arrival& out);
-    void take_burst(std::span<const Arrival> arrivals, Time now, sctp::TransmitSink& sink, bool handed_off);
+    void take_burst(std::span<const Arrival> arrivals, Time now, sctp::TransmitSink& sink,
+                    bool handed_off);
     void to_association(Slot& slot, const sctp::Packet& packet, Time now);
     sctp::Environment environment(std::uint16_t listener, std::uint16_t profile, Time now);
     sctp::Environment environment(const Slot& slot, Time now) {
@@ -94,11 +96,15 @@ struct Worker::State {
     bool flush_dirty(Time now, sctp::TransmitSink& sink);
 
     // listener.cpp
-    void no_association(const Arrival& arrival, Time now, sctp::TransmitSink& sink, bool handed_off);
+    void no_association(const Arrival& arrival, Time now, sctp::TransmitSink& sink,
+                        bool handed_off);
     void init_received(const Arrival& arrival, PeerIndex peer, Time now, sctp::TransmitSink& sink);
-    void cookie_received(const Arrival& arrival, PeerIndex peer, Time now, sctp::TransmitSink& sink);
-    void stale_cookie(const Arrival& arrival, const sctp::CookieContents& cookie, Time now, sctp::TransmitSink& sink);
-    void out_of_the_blue(const Arrival& arrival, bool known_peer, Time now, sctp::TransmitSink& sink);
+    void cookie_received(const Arrival& arrival, PeerIndex peer, Time now,
+                         sctp::TransmitSink& sink);
+    void stale_cookie(const Arrival& arrival, const sctp::CookieContents& cookie, Time now,
+                      sctp::TransmitSink& sink);
+    void out_of_the_blue(const Arrival& arrival, bool known_peer, Time now,
+                         sctp::TransmitSink& sink);
     std::uint16_t profile_of(std::uint16_t listener, PeerIndex peer) const;
     bool hand_off(WorkerIndex to, const Arrival& arrival);
 
@@ -126,7 +132,7 @@ struct Worker::State {
     void reroute(PeerIndex to, std::span<const std::uint8_t> message);
     bool take_back(Slot& slot, Time now);  // true: nothing is left in the ended association
     void block(Slot& slot, Time now);
-    bool drain_ready(Slot& slot, Time now);   // false: something is still held
+    bool drain_ready(Slot& slot, Time now);  // false: something is still held
     bool retry_blocked(Time now);
 
     // pending.cpp

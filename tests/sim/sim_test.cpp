@@ -20,7 +20,8 @@ std::uint64_t seeds() {
 
 sctp::Profile patient() {
     sctp::Profile p = sctp::kProfileSigtranLan;
-    p.path_max_retransmits = 100;  // "retransmission limits raised": 20 % loss for ever is no dead path
+    p.path_max_retransmits =
+        100;  // "retransmission limits raised": 20 % loss for ever is no dead path
     p.association_max_retransmits = 200;
     p.max_init_retransmits = 100;
     p.streams_out = 40;
@@ -29,7 +30,9 @@ sctp::Profile patient() {
 
 }  // namespace
 
-TEST_CASE("1,000 seeds at 20 % loss, 10 % reordering, 5 % duplication deliver everything once and in order") {
+TEST_CASE(
+    "1,000 seeds at 20 % loss, 10 % reordering, 5 % duplication deliver everything once and in "
+    "order") {
     std::uint64_t lost = 0;
     for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
         INFO("seed " << seed);
@@ -68,7 +71,8 @@ TEST_CASE("with the default limits a lost association is reported, and the ledge
             Endpoint& peer = world.other(*e);
             if (!e->ended()) continue;
             ++lost;
-            // DAT-11: what the peer's user did not get can be taken back; what was acknowledged can't.
+            // DAT-11: what the peer's user did not get can be taken back; what was acknowledged
+            // can't.
             sctp::Environment env = world.environment(*e);
             std::uint64_t back = 0;
             while (e->association->take_back(env)) ++back;
@@ -106,7 +110,9 @@ TEST_CASE("END-1: SHUTDOWN under loss closes both ends after everything was deli
     }
 }
 
-TEST_CASE("a long silence with heartbeats loses nothing: idle associations stay up for an hour of virtual time") {
+TEST_CASE(
+    "a long silence with heartbeats loses nothing: idle associations stay up for an hour of "
+    "virtual time") {
     World world(11, {.loss_percent = 5}, patient(), 2);
     REQUIRE(world.connect());
     world.run(3600s);

@@ -16,7 +16,8 @@ namespace {
 constexpr std::uint16_t kStreams = 40;  // inline ones and paged ones
 
 /// A message says who it is: stream, unordered, number, then bytes that follow from them.
-std::vector<std::uint8_t> make_message(std::uint16_t stream, bool unordered, std::uint32_t number, std::size_t bytes) {
+std::vector<std::uint8_t> make_message(std::uint16_t stream, bool unordered, std::uint32_t number,
+                                       std::size_t bytes) {
     std::vector<std::uint8_t> m(std::max<std::size_t>(bytes, 8));
     store_be16(m.data(), stream);
     m[2] = unordered;
@@ -53,8 +54,16 @@ World::~World() {
 }
 
 sctp::Environment World::environment(Endpoint& e) {
-    return {.now = now, .profile = profile, .local_addresses = e.addresses, .pages = e.pages, .blocks = *e.blocks,
-            .random = *e.random, .tags = tags_, .cookies = *e.cookies, .counters = e.counters, .scratch = scratch_};
+    return {.now = now,
+            .profile = profile,
+            .local_addresses = e.addresses,
+            .pages = e.pages,
+            .blocks = *e.blocks,
+            .random = *e.random,
+            .tags = tags_,
+            .cookies = *e.cookies,
+            .counters = e.counters,
+            .scratch = scratch_};
 }
 
 bool World::connect(Duration limit) {
@@ -73,7 +82,8 @@ bool World::connect(Duration limit) {
 
 bool World::send_random(Endpoint& from, std::size_t max_bytes) {
     const bool unordered = dice_.below(8) == 0;
-    const std::uint16_t streams = std::min<std::uint16_t>(kStreams, from.association->streams_out());
+    const std::uint16_t streams =
+        std::min<std::uint16_t>(kStreams, from.association->streams_out());
     const auto stream = static_cast<std::uint16_t>(dice_.below(streams));
     const std::uint32_t number = unordered ? from.unordered_sent : from.next_ordered[stream];
     const auto message = make_message(stream, unordered, number, 1 + dice_.below(max_bytes));
@@ -82,8 +92,10 @@ bool World::send_random(Endpoint& from, std::size_t max_bytes) {
     const auto status = from.association->send(env, StreamId{stream}, Ppid{3}, unordered, pieces);
     if (status != sctp::SendStatus::ok) return false;
     ++from.accepted;
-    if (unordered) ++from.unordered_sent;
-    else ++from.next_ordered[stream];
+    if (unordered)
+        ++from.unordered_sent;
+    else
+        ++from.next_ordered[stream];
     settle(from);
     return true;
 }
@@ -94,13 +106,16 @@ void World::took(Endpoint& e, const sctp::Message& m) {
     const bool unordered = m.data[2] != 0;
     const std::uint32_t number = load_be32(m.data.data() + 4);
     const auto whole = make_message(stream, unordered, number, m.data.size());
-    if (!std::equal(whole.begin(), whole.end(), m.data.begin(), m.data.end())) return fail("corrupt message");
-    if (stream != m.stream.value || unordered != m.unordered) return fail("message on another stream");
+    if (!std::equal(whole.begin(), whole.end(), m.data.begin(), m.data.end()))
+        return fail("corrupt message");
+    if (stream != m.stream.value || unordered != m.unordered)
+        return fail("message on another stream");
     if (unordered) {
         if (e.unordered_seen[number]) return fail("unordered message delivered twice");
         e.unordered_seen[number] = true;
     } else if (e.expected[stream]++ != number) {
-        return fail("stream " + std::to_string(stream) + ": " + std::to_string(number) + " out of order");
+        return fail("stream " + std::to_string(stream) + ": " + std::to_string(number) +
+                    " out of order");
     }
     ++e.delivered;
 }
@@ -123,12 +138,15 @@ void World::arrive(const Flight& flight) {
     Endpoint& e = flight.to_a ? a : z;
     const auto parsed = wire::parse_ip(flight.bytes);
     const auto* ip = std::get_if<wire::IpPacket>(&parsed);
-    if (ip == nullptr || !sctp_checksum_ok(ip->payload)) return fail("an endpoint sent a packet that does not parse");
+    if (ip == nullptr || !sctp_checksum_ok(ip->payload))
+        return fail("an endpoint sent a packet that does not parse");
     const auto view = wire::parse_sctp_packet(ip->payload);
     if (!view) return fail("an endpoint sent a packet without a chunk");
-    const sctp::Packet packet{.source = ip->source, .destination = ip->destination,
+    const sctp::Packet packet{.source = ip->source,
+                              .destination = ip->destination,
                               .source_port = view->header.source_port,
-                              .destination_port = view->header.destination_port, .tag = view->header.tag,
+                              .destination_port = view->header.destination_port,
+                              .tag = view->header.tag,
                               .chunks = view->chunks};
     if (e.association) {
         if (!e.ended()) to_association(e, packet);
@@ -141,7 +159,8 @@ void World::arrive(const Flight& flight) {
         sctp::CookieContents contents;
         if (e.cookies->open(cookie, packet, now, contents) == sctp::CookieVerdict::good) {
             e.association = std::make_unique<sctp::Association>();
-            if (!e.association->accept(env, contents)) return fail("accept() refused with memory at hand");
+            if (!e.association->accept(env, contents))
+                return fail("accept() refused with memory at hand");
             to_association(e, packet);
         }
     } else {
@@ -150,7 +169,8 @@ void World::arrive(const Flight& flight) {
     settle(e);
 }
 
-/// Everything ready is taken, everything that may be sent is sent, and the association is consistent.
+/// Everything ready is taken, everything that may be sent is sent, and the association is
+/// consistent.
 void World::settle(Endpoint& e) {
     if (e.association) {
         sctp::Environment env = environment(e);
@@ -176,7 +196,9 @@ void World::transmit(Endpoint& from) {
                 ++lost_packets;
                 continue;
             }
-            Duration delay = impairment.delay + Duration(dice_.below(static_cast<std::uint64_t>(impairment.jitter.count()) + 1));
+            Duration delay =
+                impairment.delay +
+                Duration(dice_.below(static_cast<std::uint64_t>(impairment.jitter.count()) + 1));
             if (dice_.below(100) < impairment.reorder_percent)
                 delay += Duration(dice_.below(static_cast<std::uint64_t>(Duration(30ms).count())));
             in_flight_.emplace(now + delay, Flight{to_a, p});
@@ -205,7 +227,8 @@ bool World::step(Time limit) {
         e->association->advance(env, effects_);
         for (const auto& event : effects_.happened()) e->events.push_back(event);
         settle(*e);
-        if (!e->ended() && e->association->next_deadline() <= now) fail("a timer that expires without end");
+        if (!e->ended() && e->association->next_deadline() <= now)
+            fail("a timer that expires without end");
     }
     return broken_.empty();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two endpoints and a bad network between them, in virtual time, under one seed. The invariants of the protocol are checked
-// after every step: is_consistent() (DAT-2 among them), every message once and in order, nothing from nowhere.
+// Two endpoints and a bad network between them, in virtual time, under one seed. The invariants of
+// the protocol are checked after every step: is_consistent() (DAT-2 among them), every message once
+// and in order, nothing from nowhere.
 #pragma once
 #include <cstdlib>
 #include <map>
@@ -17,7 +18,7 @@ using namespace std::chrono_literals;
 
 struct Impairment {
     unsigned loss_percent = 0;
-    unsigned reorder_percent = 0;    // these take up to 30 ms longer
+    unsigned reorder_percent = 0;  // these take up to 30 ms longer
     unsigned duplicate_percent = 0;
     Duration delay = 5ms;
     Duration jitter = 1ms;
@@ -35,15 +36,16 @@ struct Endpoint {
     test::PacketSink sink;
     std::vector<sctp::EventRecord> events;
     // the ledger of what this endpoint's user gave and got
-    std::map<std::uint16_t, std::uint32_t> next_ordered;   // stream -> next number to send
-    std::map<std::uint16_t, std::uint32_t> expected;       // stream -> next number to be delivered here
+    std::map<std::uint16_t, std::uint32_t> next_ordered;  // stream -> next number to send
+    std::map<std::uint16_t, std::uint32_t> expected;  // stream -> next number to be delivered here
     std::map<std::uint32_t, bool> unordered_seen;
     std::uint32_t unordered_sent = 0;
     std::uint64_t accepted = 0;   // messages that send() took
     std::uint64_t delivered = 0;  // messages delivered here
     bool ended() const {
         for (const auto& e : events)
-            if (e.event == sctp::Event::closed || e.event == sctp::Event::aborted || e.event == sctp::Event::lost)
+            if (e.event == sctp::Event::closed || e.event == sctp::Event::aborted ||
+                e.event == sctp::Event::lost)
                 return true;
         return false;
     }
@@ -51,13 +53,15 @@ struct Endpoint {
 
 class World {
  public:
-    World(std::uint64_t seed, const Impairment& impairment, const sctp::Profile& profile, unsigned paths = 1);
+    World(std::uint64_t seed, const Impairment& impairment, const sctp::Profile& profile,
+          unsigned paths = 1);
     ~World();
     World(const World&) = delete;
 
     /// Client a opens the association to z; true when both are ESTABLISHED.
     bool connect(Duration limit = 60s);
-    /// One random message from `from`: ordered on a random stream or unordered, 1 to max_bytes. False: the buffer is full.
+    /// One random message from `from`: ordered on a random stream or unordered, 1 to max_bytes.
+    /// False: the buffer is full.
     bool send_random(Endpoint& from, std::size_t max_bytes);
     /// Steps to the next event, at most to `limit`. False: nothing happens before it.
     bool step(Time limit);

@@ -12,7 +12,8 @@ namespace signalbox::test {
 void PacketSink::commit(const sctp::Datagram& d, std::size_t bytes) {
     sctp_checksum_store(std::span(room_).first(bytes));
     std::array<std::uint8_t, 9216 + 64> packet;
-    const std::size_t header = wire::write_ip_header(packet, {.source = d.source, .destination = d.destination}, bytes);
+    const std::size_t header =
+        wire::write_ip_header(packet, {.source = d.source, .destination = d.destination}, bytes);
     std::memcpy(packet.data() + header, room_.data(), bytes);
     const std::size_t whole = header + bytes;
     if (held_bytes_ + whole + sizeof whole > held_.size()) return append(packet.data(), whole);
@@ -41,10 +42,11 @@ CoreLab::CoreLab(core::Settings settings, const Options& options)
       scratch_(sctp::kMaxMessageBytes) {
     RandomSource::Seed seed{};
     random_.fill(seed);
-    node = std::make_unique<core::Node>(std::move(settings), options.workers, region_, options.memory_bytes, reclaimer,
-                                        seed);
+    node = std::make_unique<core::Node>(std::move(settings), options.workers, region_,
+                                        options.memory_bytes, reclaimer, seed);
     for (unsigned w = 0; w < options.workers; ++w)
-        workers.push_back(std::make_unique<core::Worker>(*node, WorkerIndex{static_cast<std::uint8_t>(w)}));
+        workers.push_back(
+            std::make_unique<core::Worker>(*node, WorkerIndex{static_cast<std::uint8_t>(w)}));
 }
 
 CoreLab::~CoreLab() {
@@ -59,9 +61,16 @@ CoreLab::~CoreLab() {
 }
 
 sctp::Environment CoreLab::asp_environment(const Asp& asp) {
-    return {.now = now, .profile = options_.asp_profile, .local_addresses = asp.addresses, .pages = asp_pages,
-            .blocks = asp_blocks_, .random = random_, .tags = asp_tags_, .cookies = asp_cookies_,
-            .counters = asp_counters_, .scratch = scratch_};
+    return {.now = now,
+            .profile = options_.asp_profile,
+            .local_addresses = asp.addresses,
+            .pages = asp_pages,
+            .blocks = asp_blocks_,
+            .random = random_,
+            .tags = asp_tags_,
+            .cookies = asp_cookies_,
+            .counters = asp_counters_,
+            .scratch = scratch_};
 }
 
 Asp& CoreLab::start(PeerIndex peer) {
@@ -73,8 +82,8 @@ Asp& CoreLab::start(PeerIndex peer) {
     for (const IpAddress& a : asp.addresses) by_address_[a] = asps.size() - 1;
     sctp::Environment env = asp_environment(asp);
     const core::ListenerSettings& listener = node->settings().listeners[settings.listener];
-    asp.association->connect(env, listener.addresses, static_cast<std::uint16_t>(2905 + asps.size() % 1000),
-                             listener.port);
+    asp.association->connect(env, listener.addresses,
+                             static_cast<std::uint16_t>(2905 + asps.size() % 1000), listener.port);
     return asp;
 }
 
@@ -128,9 +137,11 @@ void CoreLab::feed_asps(std::vector<IpBytes>& packets) {
         sctp::Environment env = asp_environment(asp);
         effects_.clear();
         asp.association->receive(env,
-                                 {.source = ip->source, .destination = ip->destination,
+                                 {.source = ip->source,
+                                  .destination = ip->destination,
                                   .source_port = packet->header.source_port,
-                                  .destination_port = packet->header.destination_port, .tag = packet->header.tag,
+                                  .destination_port = packet->header.destination_port,
+                                  .tag = packet->header.tag,
                                   .chunks = packet->chunks},
                                  effects_);
         for (const auto& e : effects_.happened()) asp.events.push_back(e);
@@ -173,22 +184,26 @@ bool CoreLab::run_until(const std::function<bool()>& holds, Duration limit, Dura
 
 std::uint64_t CoreLab::drops(Drop reason) const {
     std::uint64_t n = 0;
-    for (std::uint8_t w = 0; w < workers.size(); ++w) n += node->worker_counters(WorkerIndex{w}).drops(reason);
+    for (std::uint8_t w = 0; w < workers.size(); ++w)
+        n += node->worker_counters(WorkerIndex{w}).drops(reason);
     return n;
 }
 
 std::uint64_t CoreLab::count(Count what) const {
     std::uint64_t n = 0;
-    for (std::uint8_t w = 0; w < workers.size(); ++w) n += node->worker_counters(WorkerIndex{w}).get(what);
+    for (std::uint8_t w = 0; w < workers.size(); ++w)
+        n += node->worker_counters(WorkerIndex{w}).get(what);
     return n;
 }
 
 std::string CoreLab::counters() const {
     std::string text;
     for (std::size_t i = 0; i < kDropCount; ++i)
-        if (const auto n = drops(static_cast<Drop>(i))) text += std::string(kDropNames[i]) + "=" + std::to_string(n) + " ";
+        if (const auto n = drops(static_cast<Drop>(i)))
+            text += std::string(kDropNames[i]) + "=" + std::to_string(n) + " ";
     for (std::size_t i = 0; i < kCountCount; ++i)
-        if (const auto n = count(static_cast<Count>(i))) text += std::string(kCountNames[i]) + "=" + std::to_string(n) + " ";
+        if (const auto n = count(static_cast<Count>(i)))
+            text += std::string(kCountNames[i]) + "=" + std::to_string(n) + " ";
     return text;
 }
 
@@ -199,7 +214,8 @@ void put(std::vector<std::uint8_t>& out, std::uint64_t value, unsigned bytes) {
     for (unsigned i = bytes; i-- > 0;) out.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
 }
 
-std::vector<std::uint8_t> message(std::uint8_t message_class, std::uint8_t type, const std::vector<std::uint8_t>& body) {
+std::vector<std::uint8_t> message(std::uint8_t message_class, std::uint8_t type,
+                                  const std::vector<std::uint8_t>& body) {
     std::vector<std::uint8_t> out{1, 0, message_class, type};
     put(out, 8 + body.size(), 4);
     out.insert(out.end(), body.begin(), body.end());
@@ -216,18 +232,25 @@ std::vector<std::uint8_t> parameter(std::uint16_t tag, std::uint32_t value) {
 
 }  // namespace
 
-std::vector<std::uint8_t> aspup(std::uint32_t asp_id) { return message(3, 1, parameter(0x11, asp_id)); }
-std::vector<std::uint8_t> aspac(std::uint32_t rc) { return message(4, 1, parameter(0x06, rc)); }
-std::vector<std::uint8_t> aspia(std::uint32_t rc) { return message(4, 2, parameter(0x06, rc)); }
+std::vector<std::uint8_t> aspup(std::uint32_t asp_id) {
+    return message(3, 1, parameter(0x11, asp_id));
+}
+std::vector<std::uint8_t> aspac(std::uint32_t rc) {
+    return message(4, 1, parameter(0x06, rc));
+}
+std::vector<std::uint8_t> aspia(std::uint32_t rc) {
+    return message(4, 2, parameter(0x06, rc));
+}
 
-std::vector<std::uint8_t> data(std::uint32_t rc, std::uint32_t opc, std::uint32_t dpc, std::uint8_t sls,
-                               std::span<const std::uint8_t> user) {
+std::vector<std::uint8_t> data(std::uint32_t rc, std::uint32_t opc, std::uint32_t dpc,
+                               std::uint8_t sls, std::span<const std::uint8_t> user) {
     std::vector<std::uint8_t> body = parameter(0x06, rc);
     put(body, 0x0210, 2);
     put(body, 16 + user.size(), 2);
     put(body, opc, 4);
     put(body, dpc, 4);
-    for (const std::uint8_t b : {std::uint8_t{3}, std::uint8_t{2}, std::uint8_t{0}, sls}) body.push_back(b);
+    for (const std::uint8_t b : {std::uint8_t{3}, std::uint8_t{2}, std::uint8_t{0}, sls})
+        body.push_back(b);
     body.insert(body.end(), user.begin(), user.end());
     while (body.size() % 4 != 0) body.push_back(0);
     return message(1, 1, body);
@@ -263,14 +286,20 @@ bool is(std::span<const std::uint8_t> m, std::uint8_t message_class, std::uint8_
 
 }  // namespace m3ua
 
-core::Settings one_asp_per_server(std::size_t servers) { return asps_over_servers(servers, servers); }
+core::Settings one_asp_per_server(std::size_t servers) {
+    return asps_over_servers(servers, servers);
+}
 
 core::Settings asps_over_servers(std::size_t peers, std::size_t servers) {
     core::Settings s;
     s.profiles = {{"rfc9260", sctp::kProfileRfc9260}, {"site", sctp::kProfileSigtranLan}};
-    s.listeners = {{.name = "sigtran", .port = 2905, .addresses = {IpAddress::v4(0x0a4d0003)}, .profile = 1,
+    s.listeners = {{.name = "sigtran",
+                    .port = 2905,
+                    .addresses = {IpAddress::v4(0x0a4d0003)},
+                    .profile = 1,
                     .max_associations = static_cast<std::uint32_t>(peers + 64)}};
-    s.instances = {{.name = "national", .point_code = PointCode{1}, .aliases = {}, .network_indicator = 2}};
+    s.instances = {
+        {.name = "national", .point_code = PointCode{1}, .aliases = {}, .network_indicator = 2}};
     for (std::uint32_t i = 0; i < peers; ++i) {
         core::PeerSettings peer;
         peer.m3ua.name = "asp" + std::to_string(i);
@@ -294,11 +323,15 @@ core::Settings asps_over_servers(std::size_t peers, std::size_t servers) {
 void bring_up(CoreLab& lab, Asp& asp, std::uint32_t routing_context) {
     const auto established = [&] { return asp.association->state() == sctp::State::established; };
     lab.run_until(established, 5s);
-    lab.send(asp, StreamId{0}, m3ua::aspup(lab.node->settings().peers[asp.peer.value].m3ua.asp_id.value_or(0)));
+    lab.send(asp, StreamId{0},
+             m3ua::aspup(lab.node->settings().peers[asp.peer.value].m3ua.asp_id.value_or(0)));
     lab.send(asp, StreamId{0}, m3ua::aspac(routing_context));
-    lab.run_until([&] {
-        return std::any_of(asp.received.begin(), asp.received.end(), [](const auto& m) { return m3ua::is(m, 4, 3); });
-    }, 5s);
+    lab.run_until(
+        [&] {
+            return std::any_of(asp.received.begin(), asp.received.end(),
+                               [](const auto& m) { return m3ua::is(m, 4, 3); });
+        },
+        5s);
 }
 
 }  // namespace signalbox::test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A whole gateway in memory, in virtual time: a core::Node with its workers on one side, application servers' processes on
-// our own SCTP client on the other, a wire between them. Used by tests of core and by perf/.
+// A whole gateway in memory, in virtual time: a core::Node with its workers on one side,
+// application servers' processes on our own SCTP client on the other, a wire between them. Used by
+// tests of core and by perf/.
 #pragma once
 #include <cstdlib>
 #include <deque>
@@ -54,12 +55,15 @@ class PacketSink final : public sctp::TransmitSink {
     }
     void commit(const sctp::Datagram& d, std::size_t bytes) override;
     std::vector<IpBytes> packets;
-    /// Committed packets wait in a buffer of fixed size until collect(): commit() does not allocate then.
+    /// Committed packets wait in a buffer of fixed size until collect(): commit() does not allocate
+    /// then.
     void buffer(std::size_t bytes) { held_.resize(bytes); }
     void collect();
 
  private:
-    void append(const std::uint8_t* packet, std::size_t bytes) { packets.emplace_back(packet, packet + bytes); }
+    void append(const std::uint8_t* packet, std::size_t bytes) {
+        packets.emplace_back(packet, packet + bytes);
+    }
     std::vector<std::uint8_t> held_;
     std::size_t held_bytes_ = 0;
     std::array<std::uint8_t, 9216> room_{};
@@ -109,8 +113,10 @@ class CoreLab {
     HeapPages asp_pages;
     std::function<bool(const IpBytes&, bool to_gateway)> cut;  // true: the wire loses this packet
     std::uint64_t packets_to_gateway = 0;
-    bool measure_only_workers = false;  // the wire's double does not allocate inside the worker's calls
-    std::function<void(bool entering)> around_workers;  // perf: time what is the gateway's, not the lab's
+    bool measure_only_workers =
+        false;  // the wire's double does not allocate inside the worker's calls
+    std::function<void(bool entering)>
+        around_workers;  // perf: time what is the gateway's, not the lab's
 
  private:
     sctp::Environment asp_environment(const Asp& asp);
@@ -144,8 +150,8 @@ namespace m3ua {
 std::vector<std::uint8_t> aspup(std::uint32_t asp_id);
 std::vector<std::uint8_t> aspac(std::uint32_t routing_context);
 std::vector<std::uint8_t> aspia(std::uint32_t routing_context);
-std::vector<std::uint8_t> data(std::uint32_t routing_context, std::uint32_t opc, std::uint32_t dpc, std::uint8_t sls,
-                               std::span<const std::uint8_t> user);
+std::vector<std::uint8_t> data(std::uint32_t routing_context, std::uint32_t opc, std::uint32_t dpc,
+                               std::uint8_t sls, std::span<const std::uint8_t> user);
 struct Data {
     std::uint32_t routing_context = 0, opc = 0, dpc = 0;
     std::uint8_t si = 0, ni = 0, sls = 0;
@@ -155,8 +161,8 @@ std::optional<Data> parse_data(std::span<const std::uint8_t> message);
 bool is(std::span<const std::uint8_t> message, std::uint8_t message_class, std::uint8_t type);
 }  // namespace m3ua
 
-/// `servers` application servers with one ASP each: peer i at 10.77.(16 + i / 250).(1 + i % 250), routing context 100 + i,
-/// point code 1000 + i; the gateway is 10.77.0.3, port 2905, point code 1.
+/// `servers` application servers with one ASP each: peer i at 10.77.(16 + i / 250).(1 + i % 250),
+/// routing context 100 + i, point code 1000 + i; the gateway is 10.77.0.3, port 2905, point code 1.
 core::Settings one_asp_per_server(std::size_t servers);
 /// The same with `peers` ASPs shared out over `servers` application servers in loadshare.
 core::Settings asps_over_servers(std::size_t peers, std::size_t servers);

@@ -11,7 +11,9 @@ using namespace signalbox::test;
 
 namespace {
 
-std::vector<std::uint8_t> one_byte(std::uint8_t n) { return {n, 0, 0, 0}; }
+std::vector<std::uint8_t> one_byte(std::uint8_t n) {
+    return {n, 0, 0, 0};
+}
 
 std::set<std::uint8_t> sls_seen(const Asp& asp, std::size_t from) {
     std::set<std::uint8_t> seen;
@@ -41,7 +43,9 @@ void one_of_each_sls(CoreLab& lab, Asp& from) {
 
 }  // namespace
 
-TEST_CASE("decision 5: when one ASP of two dies the other takes over its SLS values, and only those move") {
+TEST_CASE(
+    "decision 5: when one ASP of two dies the other takes over its SLS values, and only those "
+    "move") {
     CoreLab lab(two_in_loadshare(), {});
     Asp& source = lab.start(PeerIndex{0});
     Asp& one = lab.start(PeerIndex{1});
@@ -60,7 +64,8 @@ TEST_CASE("decision 5: when one ASP of two dies the other takes over its SLS val
     two.silent = true;  // SIGKILL
     const std::size_t before = one.received.size();
     one_of_each_sls(lab, source);  // these wake the retransmission timer
-    // sigtran-lan, one path, 4 path and 8 association retransmissions of at most 400 ms: min of both limits rules (PATH-2).
+    // sigtran-lan, one path, 4 path and 8 association retransmissions of at most 400 ms: min of
+    // both limits rules (PATH-2).
     const bool lost = lab.run_until([&] { return lab.count(Count::associations_lost) == 1; }, 5s);
     INFO(lab.counters());
     REQUIRE(lost);
@@ -88,12 +93,14 @@ TEST_CASE("AS-PENDING: messages wait for T(r), then go out in order before new o
     bring_up(lab, only, 101);
     lab.send(only, StreamId{0}, m3ua::aspia(101));
     lab.run(50ms);
-    for (std::uint8_t n = 0; n < 50; ++n) lab.send(source, StreamId{1}, m3ua::data(100, 1000, 1001, 3, one_byte(n)));
+    for (std::uint8_t n = 0; n < 50; ++n)
+        lab.send(source, StreamId{1}, m3ua::data(100, 1000, 1001, 3, one_byte(n)));
     lab.run(500ms);
     CHECK(data_count(only) == 0);
     lab.send(only, StreamId{0}, m3ua::aspac(101));
     lab.run(100ms);
-    for (std::uint8_t n = 50; n < 60; ++n) lab.send(source, StreamId{1}, m3ua::data(100, 1000, 1001, 3, one_byte(n)));
+    for (std::uint8_t n = 50; n < 60; ++n)
+        lab.send(source, StreamId{1}, m3ua::data(100, 1000, 1001, 3, one_byte(n)));
     lab.run(200ms);
     std::uint8_t expected = 0;
     for (const auto& m : only.received)
@@ -101,7 +108,9 @@ TEST_CASE("AS-PENDING: messages wait for T(r), then go out in order before new o
     CHECK(expected == 60);
 }
 
-TEST_CASE("AS-PENDING: when T(r) is over the waiting messages are discarded, counted, and no new ones kept") {
+TEST_CASE(
+    "AS-PENDING: when T(r) is over the waiting messages are discarded, counted, and no new ones "
+    "kept") {
     core::Settings settings = one_asp_per_server(2);
     settings.servers[1].recovery_timer = 300ms;
     settings.servers[1].recovery_queue_messages = 20;
@@ -112,7 +121,8 @@ TEST_CASE("AS-PENDING: when T(r) is over the waiting messages are discarded, cou
     bring_up(lab, only, 101);
     lab.send(only, StreamId{0}, m3ua::aspia(101));
     lab.run(50ms);
-    for (std::uint8_t n = 0; n < 30; ++n) lab.send(source, StreamId{1}, m3ua::data(100, 1000, 1001, 3, one_byte(n)));
+    for (std::uint8_t n = 0; n < 30; ++n)
+        lab.send(source, StreamId{1}, m3ua::data(100, 1000, 1001, 3, one_byte(n)));
     lab.run(100ms);
     CHECK(lab.drops(Drop::as_pending_full) == 10);
     lab.run(500ms);
@@ -123,7 +133,9 @@ TEST_CASE("AS-PENDING: when T(r) is over the waiting messages are discarded, cou
     CHECK(data_count(only) == 0);
 }
 
-TEST_CASE("PATH-4: one address of a two-path association is cut: traffic moves to the other and nothing is lost") {
+TEST_CASE(
+    "PATH-4: one address of a two-path association is cut: traffic moves to the other and nothing "
+    "is lost") {
     core::Settings settings = one_asp_per_server(2);
     settings.listeners[0].addresses.push_back(IpAddress::v4(0x0a4e0003));
     settings.peers[1].addresses.push_back(IpAddress::v4(0x0a4e0011));
@@ -168,7 +180,9 @@ TEST_CASE("decision 14: a slow ASP closes the sender's window instead of losing 
         return stalled && std::get<wire::IpPacket>(parsed).destination == slow.addresses[0];
     };
     for (std::uint32_t n = 0; n < 2000; ++n)
-        lab.send(source, StreamId{1}, m3ua::data(100, 1000, 1001, 3, std::vector<std::uint8_t>(100, static_cast<std::uint8_t>(n))));
+        lab.send(source, StreamId{1},
+                 m3ua::data(100, 1000, 1001, 3,
+                            std::vector<std::uint8_t>(100, static_cast<std::uint8_t>(n))));
     lab.run(300ms);
     stalled = false;
     lab.run(4s);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gateway as its users see it: application servers come up over SCTP and M3UA and exchange signaling through it.
+// The gateway as its users see it: application servers come up over SCTP and M3UA and exchange
+// signaling through it.
 #include <catch2/catch.hpp>
 
 #include <map>
@@ -12,12 +13,18 @@ using namespace signalbox::test;
 namespace {
 
 std::vector<std::uint8_t> numbered(std::uint32_t n) {
-    return {static_cast<std::uint8_t>(n >> 24), static_cast<std::uint8_t>(n >> 16), static_cast<std::uint8_t>(n >> 8),
-            static_cast<std::uint8_t>(n), 0xaa, 0xbb, 0xcc};
+    return {static_cast<std::uint8_t>(n >> 24),
+            static_cast<std::uint8_t>(n >> 16),
+            static_cast<std::uint8_t>(n >> 8),
+            static_cast<std::uint8_t>(n),
+            0xaa,
+            0xbb,
+            0xcc};
 }
 
 std::uint32_t number_of(const m3ua::Data& d) {
-    return std::uint32_t{d.user[0]} << 24 | std::uint32_t{d.user[1]} << 16 | std::uint32_t{d.user[2]} << 8 | d.user[3];
+    return std::uint32_t{d.user[0]} << 24 | std::uint32_t{d.user[1]} << 16 |
+           std::uint32_t{d.user[2]} << 8 | d.user[3];
 }
 
 std::vector<m3ua::Data> data_of(const Asp& asp) {
@@ -27,11 +34,14 @@ std::vector<m3ua::Data> data_of(const Asp& asp) {
     return all;
 }
 
-/// Sends `count` numbered DATA from server `from` to server `to`, spread over 16 SLS, at most 8 a turn.
-void exchange(CoreLab& lab, Asp& a, std::uint32_t rc, std::uint32_t opc, std::uint32_t dpc, std::uint32_t count) {
+/// Sends `count` numbered DATA from server `from` to server `to`, spread over 16 SLS, at most 8 a
+/// turn.
+void exchange(CoreLab& lab, Asp& a, std::uint32_t rc, std::uint32_t opc, std::uint32_t dpc,
+              std::uint32_t count) {
     for (std::uint32_t n = 0; n < count; ++n) {
         const auto sls = static_cast<std::uint8_t>(n % 16);
-        lab.send(a, StreamId{static_cast<std::uint16_t>(1 + sls % 15)}, m3ua::data(rc, opc, dpc, sls, numbered(n)));
+        lab.send(a, StreamId{static_cast<std::uint16_t>(1 + sls % 15)},
+                 m3ua::data(rc, opc, dpc, sls, numbered(n)));
         if (n % 8 == 7) lab.turn();
     }
 }
@@ -41,8 +51,10 @@ void require_complete(const std::vector<m3ua::Data>& got, std::uint32_t count) {
     REQUIRE(got.size() == count);
     std::map<std::uint8_t, std::uint32_t> last;
     for (const m3ua::Data& d : got) {
-        if (last.contains(d.sls)) REQUIRE(number_of(d) == last[d.sls] + 16);
-        else REQUIRE(number_of(d) == d.sls);
+        if (last.contains(d.sls))
+            REQUIRE(number_of(d) == last[d.sls] + 16);
+        else
+            REQUIRE(number_of(d) == d.sls);
         last[d.sls] = number_of(d);
     }
 }
@@ -78,12 +90,14 @@ TEST_CASE("two application servers exchange messages both ways through one worke
 }
 
 TEST_CASE("decision 13: two workers route across, nothing lost, order within an SLS kept") {
-    // Some transports hash to the one, some to the other worker: eight servers make both sorts certain enough.
+    // Some transports hash to the one, some to the other worker: eight servers make both sorts
+    // certain enough.
     CoreLab lab(one_asp_per_server(8), {.workers = 2});
     std::vector<Asp*> asps;
     for (std::uint32_t i = 0; i < 8; ++i) asps.push_back(&lab.start(PeerIndex{i}));
     for (std::uint32_t i = 0; i < 8; ++i) bring_up(lab, *asps[i], 100 + i);
-    for (std::uint32_t i = 0; i < 8; ++i) exchange(lab, *asps[i], 100 + i, 1000 + i, 1000 + (i + 1) % 8, 800);
+    for (std::uint32_t i = 0; i < 8; ++i)
+        exchange(lab, *asps[i], 100 + i, 1000 + i, 1000 + (i + 1) % 8, 800);
     lab.run(1s);
     for (std::uint32_t i = 0; i < 8; ++i) require_complete(data_of(*asps[i]), 800);
     CHECK(lab.count(Count::handoff_packets) > 0);
@@ -111,11 +125,13 @@ TEST_CASE("decision 3: DATA never leaves on stream 0, and one SLS keeps one stre
     CHECK(stream_of.size() == 16);
 }
 
-TEST_CASE("2,500 associations from 2,500 addresses on one port come up and each carries routed traffic") {
+TEST_CASE(
+    "2,500 associations from 2,500 addresses on one port come up and each carries routed traffic") {
     constexpr std::uint32_t kPeers = 2500;
     CoreLab lab(one_asp_per_server(kPeers), {.workers = 2, .memory_bytes = 256u << 20});
     for (std::uint32_t i = 0; i < kPeers; ++i) lab.start(PeerIndex{i});
-    const bool all_up = lab.run_until([&] { return lab.count(Count::associations_up) == kPeers; }, 5s);
+    const bool all_up =
+        lab.run_until([&] { return lab.count(Count::associations_up) == kPeers; }, 5s);
     INFO(lab.counters());
     REQUIRE(all_up);
     for (std::uint32_t i = 0; i < kPeers; ++i) {
@@ -124,7 +140,8 @@ TEST_CASE("2,500 associations from 2,500 addresses on one port come up and each 
     }
     lab.run(100ms);
     for (std::uint32_t i = 0; i < kPeers; ++i)
-        lab.send(lab.asps[i], StreamId{1}, m3ua::data(100 + i, 1000 + i, 1000 + (i + 1) % kPeers, 5, numbered(i)));
+        lab.send(lab.asps[i], StreamId{1},
+                 m3ua::data(100 + i, 1000 + i, 1000 + (i + 1) % kPeers, 5, numbered(i)));
     lab.run(200ms);
     for (std::uint32_t i = 0; i < kPeers; ++i) {
         const auto got = data_of(lab.asps[i]);
@@ -134,7 +151,9 @@ TEST_CASE("2,500 associations from 2,500 addresses on one port come up and each 
     CHECK(lab.node->worker_counters(WorkerIndex{1}).get(Count::associations_up) > kPeers / 3);
 }
 
-TEST_CASE("an application server without an active ASP: its messages are discarded by name, others flow") {
+TEST_CASE(
+    "an application server without an active ASP: its messages are discarded by name, others "
+    "flow") {
     CoreLab lab(one_asp_per_server(3), {});
     Asp& a = lab.start(PeerIndex{0});
     Asp& z = lab.start(PeerIndex{1});
@@ -151,7 +170,8 @@ TEST_CASE("an application server without an active ASP: its messages are discard
     CHECK(lab.drops(Drop::mtp3_local_user) == 1);
 }
 
-TEST_CASE("decision 15, D15: another payload protocol is dropped by name, with the quirk it is taken") {
+TEST_CASE(
+    "decision 15, D15: another payload protocol is dropped by name, with the quirk it is taken") {
     core::Settings settings = one_asp_per_server(2);
     settings.peers[1].m3ua.quirks.ppid_any = true;
     CoreLab lab(std::move(settings), {});
@@ -176,7 +196,8 @@ TEST_CASE("HS-3: a stranger's INIT is refused before any work, and leaves no sta
     Asp& stranger = lab.start(PeerIndex{1});
     stranger.addresses = {};
     lab.cut = [](const IpBytes& p, bool to_gateway) {
-        if (to_gateway) const_cast<IpBytes&>(p)[15] = 0xfe;  // source 10.77.16.254: nobody's; checksum below
+        if (to_gateway)
+            const_cast<IpBytes&>(p)[15] = 0xfe;  // source 10.77.16.254: nobody's; checksum below
         if (to_gateway) {
             auto& b = const_cast<IpBytes&>(p);
             b[10] = b[11] = 0;
@@ -194,11 +215,13 @@ TEST_CASE("HS-3: a stranger's INIT is refused before any work, and leaves no sta
     CHECK(lab.count(Count::inits_answered) == 0);
 }
 
-TEST_CASE("an association that ends by SHUTDOWN gives everything back, and the peer may come again") {
+TEST_CASE(
+    "an association that ends by SHUTDOWN gives everything back, and the peer may come again") {
     TwoServers t(1);
     for (int round = 0; round < 3; ++round) {
         auto pages_before = t.lab.node->statistics();
-        Asp& again = t.lab.start(PeerIndex{0});  // the process restarted on another port: the old one is replaced
+        Asp& again = t.lab.start(
+            PeerIndex{0});  // the process restarted on another port: the old one is replaced
         bring_up(t.lab, again, 100);
         t.lab.run(2s);
         exchange(t.lab, *t.z, 101, 1001, 1000, 160);

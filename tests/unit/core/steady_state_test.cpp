@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// PF-18: in steady state a worker's calls make no system call, no allocation and take no lock. While they run, the kernel
-// turns every system call of this thread into SIGSYS (PR_SET_SYSCALL_USER_DISPATCH), operator new and malloc count, and
-// pthread_mutex_lock counts. The last test case shows that all three counters can see what they look for.
+// PF-18: in steady state a worker's calls make no system call, no allocation and take no lock.
+// While they run, the kernel turns every system call of this thread into SIGSYS
+// (PR_SET_SYSCALL_USER_DISPATCH), operator new and malloc count, and pthread_mutex_lock counts. The
+// last test case shows that all three counters can see what they look for.
 #include <catch2/catch.hpp>
 
 #include <dlfcn.h>
@@ -31,7 +32,7 @@ void on_sigsys(int, siginfo_t*, void*) {
 }
 
 bool dispatch_available() {
-    struct sigaction action{};
+    struct sigaction action {};
     action.sa_sigaction = on_sigsys;
     action.sa_flags = SA_SIGINFO;
     sigaction(SIGSYS, &action, nullptr);
@@ -73,8 +74,9 @@ TEST_CASE("PF-18: a worker that forwards makes no system call, no allocation and
         for (std::uint32_t n = 0; n < rounds; ++n) {
             const std::uint32_t i = n % 8;
             const std::uint32_t to = (i + 1 + n / 8 % 7) % 8;
-            lab.send(*asps[i], StreamId{1},
-                     m3ua::data(100 + i, 1000 + i, 1000 + to, static_cast<std::uint8_t>(n % 16), user));
+            lab.send(
+                *asps[i], StreamId{1},
+                m3ua::data(100 + i, 1000 + i, 1000 + to, static_cast<std::uint8_t>(n % 16), user));
             if (n % 16 == 15) lab.turn();
         }
         lab.run(200ms);
@@ -90,8 +92,12 @@ TEST_CASE("PF-18: a worker that forwards makes no system call, no allocation and
     CHECK(lab.count(Count::routed_messages) - before == 4000);
     CHECK(allocations == 0);
     CHECK(locks == 0);
-    if (dispatch) CHECK(system_calls == 0);
-    else WARN("this kernel has no syscall user dispatch: system calls are judged by the end-to-end test alone");
+    if (dispatch)
+        CHECK(system_calls == 0);
+    else
+        WARN(
+            "this kernel has no syscall user dispatch: system calls are judged by the end-to-end "
+            "test alone");
 }
 
 TEST_CASE("negative control: an allocation, a lock and a system call are seen") {
