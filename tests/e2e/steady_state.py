@@ -24,13 +24,15 @@ DRIVER = {
     'write',
     'writev',
 }
+# net_tap learns of packets by SIGIO, so that it need not ask the kernel when there are none.
+DRIVER |= {'rt_sigreturn'}
 SLEEP = {'nanosleep', 'clock_nanosleep', 'restart_syscall'}
 
 
 def workers(process):
     tasks = pathlib.Path(f'/proc/{process.pid}/task').iterdir()
     names = {task.name: (task / 'comm').read_text().strip() for task in tasks}
-    found = [tid for tid, name in names.items() if 'worker' in name]
+    found = [tid for tid, name in names.items() if name.startswith(('lcore-worker', 'rte-worker'))]
     story.require(found, f'no worker among the threads {sorted(names.values())}')
     return found
 

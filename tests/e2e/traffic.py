@@ -3,7 +3,7 @@
 """Two application servers exchange COUNT messages each way through the daemon: none lost,
 duplicated or reordered.
 
-Usage: traffic.py [tap|af_packet] [4|6] [every-cpu]
+Usage: traffic.py [tap|af_packet] [4|6]
 """
 import sys
 
@@ -13,7 +13,6 @@ import story
 
 DRIVER = sys.argv[1] if len(sys.argv) > 1 else conf.TAP
 FAMILY = sys.argv[2] if len(sys.argv) > 2 else '4'
-EVERY_CPU = 'every-cpu' in sys.argv
 CAPTURED = 4000
 NETWORKS = {'4': ('10.77.0.', '/24'), '6': ('fd77::', '/64')}
 
@@ -43,7 +42,7 @@ def traffic_both_ways(stage):
     if DRIVER == conf.AF_PACKET:
         switch.veth('vb0', port.device)
     stage.start_gateway(
-        conf.write([port], servers, EVERY_CPU),
+        conf.write([port], servers),
         [(switch, port.device)] if DRIVER == conf.TAP else [],
     )
 
@@ -74,11 +73,6 @@ def traffic_both_ways(stage):
     samples = story.lab_gateway.scrape()
     print('dropped by reason:', drops(samples))
     capture.judge(recorded, address(3), min(1000, story.COUNT // 20))
-    if EVERY_CPU:
-        workers = samples.by_label('signalbox_routed_messages_total', 'worker')
-        workers.pop('control')
-        print('routed by worker:', workers)
-        story.require(len(workers) > 1, f'one worker alone: {workers}')
     story.equal(stage.gateway.stop(), 0, 'exit code of the daemon after SIGTERM')
 
 
