@@ -29,8 +29,8 @@ struct Line {
 
 Line line_of(const core::EventRecord& record, const core::Settings& settings);
 
-/// Lines of one kind about one peer and server come at most kBurst in kInterval; the first after that says how many were
-/// folded. All kinds together keep to kLinesPerInterval.
+/// Lines of one kind about one peer and server come at most kBurst in kInterval; the first after
+/// that says how many were folded. All kinds together keep to kLinesPerInterval.
 class Damper {
  public:
     static constexpr Duration kInterval = std::chrono::seconds{10};

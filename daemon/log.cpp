@@ -15,11 +15,16 @@ constexpr std::size_t kQueueLines = 8192;
 
 spdlog::level::level_enum spdlog_level(Level level) {
     switch (level) {
-        case Level::trace: return spdlog::level::trace;
-        case Level::debug: return spdlog::level::debug;
-        case Level::info: return spdlog::level::info;
-        case Level::warning: return spdlog::level::warn;
-        case Level::error: break;
+        case Level::trace:
+            return spdlog::level::trace;
+        case Level::debug:
+            return spdlog::level::debug;
+        case Level::info:
+            return spdlog::level::info;
+        case Level::warning:
+            return spdlog::level::warn;
+        case Level::error:
+            break;
     }
     return spdlog::level::err;
 }
@@ -28,10 +33,14 @@ spdlog::level::level_enum spdlog_level(Level level) {
 std::string_view journal_prefix(Level level) {
     switch (level) {
         case Level::trace:
-        case Level::debug: return "<7>";
-        case Level::info: return "<6>";
-        case Level::warning: return "<4>";
-        case Level::error: break;
+        case Level::debug:
+            return "<7>";
+        case Level::info:
+            return "<6>";
+        case Level::warning:
+            return "<4>";
+        case Level::error:
+            break;
     }
     return "<3>";
 }

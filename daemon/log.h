@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon's log on standard error: text or JSON, for a terminal or for journald. Written by a thread of its own;
-// when that cannot keep up, the oldest lines go.
+// The daemon's log on standard error: text or JSON, for a terminal or for journald. Written by a
+// thread of its own; when that cannot keep up, the oldest lines go.
 #pragma once
 #include <memory>
 #include <string>

@@ -7,7 +7,9 @@ namespace signalbox::daemon {
 
 namespace {
 
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+bool is_control(char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+}
 
 std::string printable(std::string_view text) {
     std::string out(text);

@@ -10,8 +10,12 @@ namespace signalbox::io {
 IpAddress link_local_of(const MacAddress& address) {
     const auto& mac = address.bytes;
     IpAddress a;
-    a.bytes = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, static_cast<std::uint8_t>(mac[0] ^ 0x02),
-               mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
+    a.bytes = {0xfe,   0x80,   0,
+               0,      0,      0,
+               0,      0,      static_cast<std::uint8_t>(mac[0] ^ 0x02),
+               mac[1], mac[2], 0xff,
+               0xfe,   mac[3], mac[4],
+               mac[5]};
     return a;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our addresses and routes per port. A packet leaves by the port that owns its source address, through that port's
-// routes: a multihomed association keeps its paths apart (RFC 9260 6.4).
+// Our addresses and routes per port. A packet leaves by the port that owns its source address,
+// through that port's routes: a multihomed association keeps its paths apart (RFC 9260 6.4).
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -21,7 +21,8 @@ struct NextHop {
     IpAddress address;
 };
 
-/// The port's own link-local address: fe80:: and the MAC as modified EUI-64 (RFC 4291 2.5.1, appendix A).
+/// The port's own link-local address: fe80:: and the MAC as modified EUI-64 (RFC 4291 2.5.1,
+/// appendix A).
 IpAddress link_local_of(const MacAddress& mac);
 /// True when the first `length` bits (of the address's family) agree; families must be the same.
 bool in_prefix(const IpAddress& address, const IpAddress& prefix, std::uint8_t length);
@@ -37,7 +38,8 @@ class Addressing {
     bool in_solicited_group(PortIndex port, const IpAddress& group) const;
     bool on_link(PortIndex port, const IpAddress& address) const;
     std::optional<NextHop> next_hop(const IpAddress& source, const IpAddress& destination) const;
-    /// The address in whose name a neighbour is asked for: of the target's subnet, else the first of its family.
+    /// The address in whose name a neighbour is asked for: of the target's subnet, else the first
+    /// of its family.
     std::optional<IpAddress> asker_for(PortIndex port, const IpAddress& target) const;
     std::span<const InterfaceAddress> addresses(PortIndex port) const;
 

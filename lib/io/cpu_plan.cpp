@@ -33,8 +33,8 @@ std::vector<Problem> problems_of_list(const std::vector<unsigned>& cpus,
                                 "name each CPU once"});
     }
     if (cpus.size() > kMaxWorkers)
-        problems.push_back({Severity::fatal, "workers.cpus: more than 64 workers",
-                            "name at most 64 CPUs"});
+        problems.push_back(
+            {Severity::fatal, "workers.cpus: more than 64 workers", "name at most 64 CPUs"});
     return problems;
 }
 
@@ -50,9 +50,9 @@ std::variant<CpuPlan, std::vector<Problem>> plan_cpus(const Settings& settings,
     for (unsigned cpu : available)
         if (!contains(settings.cpus, cpu)) return CpuPlan{cpu, settings.cpus};
     if (settings.share_cpu) return CpuPlan{settings.cpus.front(), settings.cpus};
-    return std::vector<Problem>{{Severity::fatal,
-                                 "workers.cpus takes every CPU and leaves none for the control thread",
-                                 "name one CPU less, or set workers.share_cpu: true"}};
+    return std::vector<Problem>{
+        {Severity::fatal, "workers.cpus takes every CPU and leaves none for the control thread",
+         "name one CPU less, or set workers.share_cpu: true"}};
 }
 
 }  // namespace signalbox::io

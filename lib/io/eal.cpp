@@ -12,8 +12,8 @@ namespace signalbox::io {
 
 namespace {
 
-/// net_tap says at error level that the kernel has no multiq qdisc (which only its flow rules need) and that there is
-/// no secondary process. Neither is one.
+/// net_tap says at error level that the kernel has no multiq qdisc (which only its flow rules need)
+/// and that there is no secondary process. Neither is one.
 constexpr std::array<std::string_view, 5> kHarmless{
     "tap_nl_dump_ext_ack", "qdisc_create_multiq", "failed to create multiq qdisc",
     "Disabling rte flow support", "tap_mp_req_on_rxtx"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DPDK's environment layer: started with an allow list, so that no device that the configuration does not name is
-// touched; its log goes where ours goes, from before it starts.
+// DPDK's environment layer: started with an allow list, so that no device that the configuration
+// does not name is touched; its log goes where ours goes, from before it starts.
 #pragma once
 #include <cstdint>
 #include <cstdio>
@@ -17,7 +17,8 @@
 
 namespace signalbox::io {
 
-/// Level as in RFC 5424: 3 error, 4 warning, 5 notice, 6 information, 7 debug. Called on any thread.
+/// Level as in RFC 5424: 3 error, 4 warning, 5 notice, 6 information, 7 debug. Called on any
+/// thread.
 using LogLine = std::function<void(unsigned level, std::string_view line)>;
 
 /// EAL's command line. lcore 0 is the control thread, 1.. are the workers.
@@ -25,8 +26,9 @@ std::vector<std::string> eal_arguments(const Settings& settings, const CpuPlan& 
                                        bool hugepages, std::size_t buffer_bytes,
                                        const std::string& file_prefix);
 
-/// A frame in af_packet's ring: an MTU and what a reassembled packet has more, for the driver asks the kernel to
-/// reassemble before it spreads packets over queues. What is longer is cut by the kernel and dropped by us.
+/// A frame in af_packet's ring: an MTU and what a reassembled packet has more, for the driver asks
+/// the kernel to reassemble before it spreads packets over queues. What is longer is cut by the
+/// kernel and dropped by us.
 std::size_t packet_frame_bytes(std::uint16_t mtu_bytes);
 
 /// The name under which DPDK knows the device of port number `index`.

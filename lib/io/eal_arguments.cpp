@@ -16,7 +16,8 @@ std::string mac_text(const std::array<std::uint8_t, 6>& mac) {
     return text;
 }
 
-/// device: PATH or PATH,role=client,id=1,...: what follows the path goes to the driver as it stands.
+/// device: PATH or PATH,role=client,id=1,...: what follows the path goes to the driver as it
+/// stands.
 std::string memif_arguments(const PortSettings& port) {
     const auto comma = port.device.find(',');
     std::string out = ",socket=" + port.device.substr(0, comma) + ",socket-abstract=no";
@@ -39,9 +40,11 @@ std::string device_arguments(const PortSettings& port, std::size_t workers) {
         }
         case Driver::af_xdp:
             return ",iface=" + port.device + ",queue_count=" + std::to_string(workers);
-        case Driver::memif: return memif_arguments(port);
+        case Driver::memif:
+            return memif_arguments(port);
         case Driver::ring:
-        case Driver::pci: break;
+        case Driver::pci:
+            break;
     }
     return "";
 }
@@ -64,12 +67,18 @@ std::size_t packet_frame_bytes(std::uint16_t mtu_bytes) {
 std::string device_name(const PortSettings& port, std::size_t index) {
     const std::string number = std::to_string(index);
     switch (port.driver) {
-        case Driver::tap: return "net_tap" + number;
-        case Driver::af_packet: return "net_af_packet" + number;
-        case Driver::af_xdp: return "net_af_xdp" + number;
-        case Driver::memif: return "net_memif" + number;
-        case Driver::ring: return "net_ring" + number;
-        case Driver::pci: break;
+        case Driver::tap:
+            return "net_tap" + number;
+        case Driver::af_packet:
+            return "net_af_packet" + number;
+        case Driver::af_xdp:
+            return "net_af_xdp" + number;
+        case Driver::memif:
+            return "net_memif" + number;
+        case Driver::ring:
+            return "net_ring" + number;
+        case Driver::pci:
+            break;
     }
     return port.device;
 }
@@ -83,8 +92,8 @@ std::vector<std::string> eal_arguments(const Settings& settings, const CpuPlan& 
     if (hugepages) {
         args.emplace_back("--in-memory");
     } else {
-        args.insert(args.end(), {"--no-huge", "--no-shconf", "-m",
-                                 std::to_string((buffer_bytes >> 20) + 1)});
+        args.insert(args.end(),
+                    {"--no-huge", "--no-shconf", "-m", std::to_string((buffer_bytes >> 20) + 1)});
     }
     const bool pci = std::any_of(settings.ports.begin(), settings.ports.end(),
                                  [](const PortSettings& p) { return p.driver == Driver::pci; });

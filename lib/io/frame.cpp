@@ -43,7 +43,8 @@ bool our_vlan(const Station& station, const std::optional<wire::VlanTag>& tag) {
     return id == station.vlan.value_or(0);
 }
 
-/// Group addresses that we listen to: broadcast, all nodes, solicited-node groups. What else is on the segment is noise.
+/// Group addresses that we listen to: broadcast, all nodes, solicited-node groups. What else is on
+/// the segment is noise.
 bool our_group(const MacAddress& to) {
     if (to == wire::kBroadcastMac || to == wire::multicast_mac(all_nodes())) return true;
     return to.bytes[0] == 0x33 && to.bytes[1] == 0x33 && to.bytes[2] == 0xff;
@@ -52,7 +53,8 @@ bool our_group(const MacAddress& to) {
 std::size_t write_header(const Station& station, const MacAddress& to, EtherType type,
                          std::uint8_t dscp, std::span<std::uint8_t> out) {
     wire::EthernetFrame frame{to, station.mac, {}, static_cast<std::uint16_t>(type), {}};
-    if (station.vlan) frame.vlan = wire::VlanTag{*station.vlan, static_cast<std::uint8_t>(dscp >> 3)};
+    if (station.vlan)
+        frame.vlan = wire::VlanTag{*station.vlan, static_cast<std::uint8_t>(dscp >> 3)};
     return wire::write_ethernet_header(out, frame);
 }
 
@@ -68,8 +70,8 @@ std::size_t write_ndp_frame(const Station& station, const MacAddress& to, const 
                             std::span<std::uint8_t> out) {
     if (out.size() < kRequestMaxBytes) return 0;
     const std::size_t l2 = write_header(station, to, EtherType::ipv6, kNetworkControlDscp, out);
-    const std::size_t body = wire::write_neighbour_message(
-        out.subspan(l2 + wire::kIpv6HeaderBytes), source, destination, message);
+    const std::size_t body = wire::write_neighbour_message(out.subspan(l2 + wire::kIpv6HeaderBytes),
+                                                           source, destination, message);
     const wire::IpHeader header{.source = source,
                                 .destination = destination,
                                 .protocol = static_cast<std::uint8_t>(IpProtocol::icmpv6),
@@ -87,7 +89,8 @@ Taken take_arp(const Station& station, const Addressing& addressing, Bytes paylo
         taken.duplicate = arp->sender_mac != station.mac;
         return taken;
     }
-    // RFC 826 merges what a sender says of itself into an entry that exists; a probe says nothing (0.0.0.0).
+    // RFC 826 merges what a sender says of itself into an entry that exists; a probe says nothing
+    // (0.0.0.0).
     if (!arp->sender.is_unspecified() && addressing.on_link(station.port, arp->sender))
         taken.learned = Learned{{arp->sender, station.port}, arp->sender_mac};
     if (!addressing.owns(station.port, arp->target)) {
@@ -116,7 +119,8 @@ Taken take_solicitation(const Station& station, const wire::IpPacket& packet,
                                        .override_flag = true,
                                        .target = asked.target,
                                        .link_layer = station.mac};
-    const MacAddress station_to = nobody ? wire::multicast_mac(to) : asked.link_layer.value_or(from);
+    const MacAddress station_to =
+        nobody ? wire::multicast_mac(to) : asked.link_layer.value_or(from);
     taken.answer_bytes = write_ndp_frame(station, station_to, asked.target, to, reply, answer);
     if (!nobody && asked.link_layer)
         taken.learned = Learned{{packet.source, station.port}, *asked.link_layer};
@@ -135,7 +139,8 @@ Taken take_neighbour_message(const Station& station, const Addressing& addressin
     Taken taken = handled();
     taken.duplicate = about_us;
     if (!about_us)
-        taken.learned = Learned{{message->target, station.port}, message->link_layer.value_or(from)};
+        taken.learned =
+            Learned{{message->target, station.port}, message->link_layer.value_or(from)};
     return taken;
 }
 
@@ -174,10 +179,12 @@ Taken take_icmp(const Station& station, const Addressing& addressing, const wire
     return take_echo(station, packet, from, answer);
 }
 
-/// The common case without a full look: SCTP right behind the IP header, not a fragment. The core judges the rest.
+/// The common case without a full look: SCTP right behind the IP header, not a fragment. The core
+/// judges the rest.
 bool plainly_sctp(Bytes ip) {
     if (ip.size() < wire::kIpv4HeaderBytes) return false;
-    if (ip[0] >> 4 == 4) return ip[9] == wire::kIpProtocolSctp && (wire::load_u16(ip, 6) & 0x3fff) == 0;
+    if (ip[0] >> 4 == 4)
+        return ip[9] == wire::kIpProtocolSctp && (wire::load_u16(ip, 6) & 0x3fff) == 0;
     return ip.size() >= wire::kIpv6HeaderBytes && ip[0] >> 4 == 6 && ip[6] == wire::kIpProtocolSctp;
 }
 
@@ -257,10 +264,8 @@ std::size_t write_announcement(const Station& station, const IpAddress& mine,
         const wire::Arp request{wire::ArpOperation::request, station.mac, mine, {}, mine};
         return write_arp_frame(station, wire::kBroadcastMac, request, out);
     }
-    const wire::NeighbourMessage message{.advertisement = true,
-                                         .override_flag = true,
-                                         .target = mine,
-                                         .link_layer = station.mac};
+    const wire::NeighbourMessage message{
+        .advertisement = true, .override_flag = true, .target = mine, .link_layer = station.mac};
     return write_ndp_frame(station, wire::multicast_mac(all_nodes()), mine, all_nodes(), message,
                            out);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a received frame is to us, and the frames that we write ourselves: ARP, neighbour discovery, echo replies.
-// Bytes in, bytes out.
+// What a received frame is to us, and the frames that we write ourselves: ARP, neighbour discovery,
+// echo replies. Bytes in, bytes out.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -43,11 +43,13 @@ struct Taken {
     bool duplicate = false;  // another station uses one of our addresses
 };
 
-/// `stripped`: the VLAN tag where the port has taken it out of the frame. `answer`: room for a frame of the port's MTU.
+/// `stripped`: the VLAN tag where the port has taken it out of the frame. `answer`: room for a
+/// frame of the port's MTU.
 Taken take_frame(const Station& station, const Addressing& addressing,
                  std::span<const std::uint8_t> frame, std::optional<wire::VlanTag> stripped,
                  std::span<std::uint8_t> answer);
-/// As take_frame() for an IP packet without its frame (reassembled); `from`: who sent it on the link.
+/// As take_frame() for an IP packet without its frame (reassembled); `from`: who sent it on the
+/// link.
 Taken take_ip(const Station& station, const Addressing& addressing,
               std::span<const std::uint8_t> ip, const MacAddress& from,
               std::span<std::uint8_t> answer);
@@ -55,15 +57,17 @@ Taken take_ip(const Station& station, const Addressing& addressing,
 /// Room for any frame of the three below.
 inline constexpr std::size_t kRequestMaxBytes = 18 + 40 + 32;
 
-/// Asks who has the address: to `known` alone when probing, else to all. Returns the frame's length; 0: we have no
-/// address of that family on the port.
+/// Asks who has the address: to `known` alone when probing, else to all. Returns the frame's
+/// length; 0: we have no address of that family on the port.
 std::size_t write_request(const Station& station, const Addressing& addressing,
                           const IpAddress& target, std::optional<MacAddress> known,
                           std::span<std::uint8_t> out);
-/// Tells the link that the address is ours: ARP announcement (RFC 5227 2.3) or unsolicited advertisement (RFC 4861 7.2.6).
+/// Tells the link that the address is ours: ARP announcement (RFC 5227 2.3) or unsolicited
+/// advertisement (RFC 4861 7.2.6).
 std::size_t write_announcement(const Station& station, const IpAddress& mine,
                                std::span<std::uint8_t> out);
-/// Asks whether somebody else has our address: ARP probe (RFC 5227 2.1.1), duplicate address detection (RFC 4862 5.4).
+/// Asks whether somebody else has our address: ARP probe (RFC 5227 2.1.1), duplicate address
+/// detection (RFC 4862 5.4).
 std::size_t write_duplicate_probe(const Station& station, const IpAddress& mine,
                                   std::span<std::uint8_t> out);
 

@@ -40,7 +40,8 @@ class Checker {
         const std::string mib = std::to_string(wanted >> 20) + " MiB";
         if (settings_.hugepages == Hugepages::required && host_.free_hugepage_bytes < wanted)
             fatal("memory.hugepages is required, but of " + mib + " only " +
-                      std::to_string(host_.free_hugepage_bytes >> 20) + " MiB are free in hugepages",
+                      std::to_string(host_.free_hugepage_bytes >> 20) +
+                      " MiB are free in hugepages",
                   "sysctl vm.nr_hugepages=" + std::to_string((wanted + (2u << 20) - 1) >> 21));
         if (!use_hugepages(settings_, memory_bytes, host_) && host_.available_memory_bytes != 0 &&
             host_.available_memory_bytes < wanted)
@@ -51,12 +52,21 @@ class Checker {
 
     void check_port(const PortSettings& port) {
         switch (port.driver) {
-            case Driver::tap: check_tap(port); break;
-            case Driver::af_packet: check_interface(port, "af_packet", false); break;
-            case Driver::af_xdp: check_interface(port, "af_xdp", true); break;
-            case Driver::pci: check_pci(port); break;
+            case Driver::tap:
+                check_tap(port);
+                break;
+            case Driver::af_packet:
+                check_interface(port, "af_packet", false);
+                break;
+            case Driver::af_xdp:
+                check_interface(port, "af_xdp", true);
+                break;
+            case Driver::pci:
+                check_pci(port);
+                break;
             case Driver::memif:
-            case Driver::ring: break;
+            case Driver::ring:
+                break;
         }
         for (const InterfaceAddress& mine : port.addresses)
             if (std::find(host_.kernel_addresses.begin(), host_.kernel_addresses.end(),
@@ -91,7 +101,8 @@ class Checker {
                   "run as root, or add AmbientCapabilities=CAP_NET_ADMIN to the systemd unit");
         const auto found = host_.interfaces.find(port.device);
         if (found == host_.interfaces.end()) {
-            fatal(where(port) + "interface " + port.device + " does not exist in this network namespace",
+            fatal(where(port) + "interface " + port.device +
+                      " does not exist in this network namespace",
                   "`ip link show` lists those that do");
             return;
         }

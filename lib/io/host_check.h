@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Is the host ready for the configured ports? Asked before EAL starts, because EAL's own answers are poor: a wrong
-// interface name leaves zero ports and carries on, unmounted hugepages show as "Permission denied".
+// Is the host ready for the configured ports? Asked before EAL starts, because EAL's own answers
+// are poor: a wrong interface name leaves zero ports and carries on, unmounted hugepages show as
+// "Permission denied".
 #pragma once
 #include <cstddef>
 #include <map>
@@ -28,7 +29,8 @@ struct HostFacts {
     std::size_t available_memory_bytes = 0;
     std::map<std::string, InterfaceFacts> interfaces;
     std::vector<IpAddress> kernel_addresses;
-    std::vector<std::string> userspace_pci;  // addresses bound to vfio-pci, uio_pci_generic or igb_uio
+    std::vector<std::string>
+        userspace_pci;  // addresses bound to vfio-pci, uio_pci_generic or igb_uio
 };
 
 HostFacts look_at_host();
@@ -39,7 +41,8 @@ std::vector<Problem> check_host(const Settings& settings, std::size_t memory_byt
 
 bool any_fatal(const std::vector<Problem>& problems);
 
-/// Whether memory comes from hugepages: what is configured, and for `automatic` whether enough are free.
+/// Whether memory comes from hugepages: what is configured, and for `automatic` whether enough are
+/// free.
 bool use_hugepages(const Settings& settings, std::size_t memory_bytes, const HostFacts& host);
 
 }  // namespace signalbox::io

@@ -22,6 +22,8 @@ MemoryRegion::MemoryRegion(std::size_t bytes, bool hugepages)
     madvise(data_, bytes_, MADV_DONTDUMP);
 }
 
-MemoryRegion::~MemoryRegion() { munmap(data_, bytes_); }
+MemoryRegion::~MemoryRegion() {
+    munmap(data_, bytes_);
+}
 
 }  // namespace signalbox::io

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// An answer to ARP or neighbour discovery comes to whichever worker's queue the device chose; this tells the others.
-// One ring for each pair of workers. A full ring loses the news: who needs it asks again.
+// An answer to ARP or neighbour discovery comes to whichever worker's queue the device chose; this
+// tells the others. One ring for each pair of workers. A full ring loses the news: who needs it
+// asks again.
 #pragma once
 #include <cstring>
 #include <memory>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Link-layer addresses of neighbours, for ARP (RFC 826) and neighbour discovery (RFC 4861 7.3) alike. One table for each
-// worker, nothing shared. Bounded: entries come only from packets that we want to send, never from what others say.
+// Link-layer addresses of neighbours, for ARP (RFC 826) and neighbour discovery (RFC 4861 7.3)
+// alike. One table for each worker, nothing shared. Bounded: entries come only from packets that we
+// want to send, never from what others say.
 //
 //   (none) -- packet to send --> incomplete -- answer --> reachable -- used after 30 s --> probing
 //                                    |                        ^                             |   |
@@ -26,13 +27,13 @@ struct NeighbourKey {
 
 class NeighbourTable {
  public:
-    using Packet = void*;                                   // the caller's; the table only keeps it
-    static constexpr std::size_t kQueuedMax = 3;            // packets for each unresolved neighbour
-    static constexpr std::size_t kUnresolvedMax = 512;      // bounds queued packets and requests
+    using Packet = void*;                               // the caller's; the table only keeps it
+    static constexpr std::size_t kQueuedMax = 3;        // packets for each unresolved neighbour
+    static constexpr std::size_t kUnresolvedMax = 512;  // bounds queued packets and requests
     static constexpr std::size_t kEntriesMax = 8192;
-    static constexpr unsigned kAttemptsMax = 3;             // RFC 4861 10, MAX_MULTICAST_SOLICIT
-    static constexpr Duration kRetry = std::chrono::seconds{1};        // RETRANS_TIMER
-    static constexpr Duration kReachable = std::chrono::seconds{30};   // REACHABLE_TIME
+    static constexpr unsigned kAttemptsMax = 3;  // RFC 4861 10, MAX_MULTICAST_SOLICIT
+    static constexpr Duration kRetry = std::chrono::seconds{1};       // RETRANS_TIMER
+    static constexpr Duration kReachable = std::chrono::seconds{30};  // REACHABLE_TIME
     static constexpr Duration kTick = std::chrono::milliseconds{50};
 
     enum class Answer : std::uint8_t { known, queued, refused };
@@ -73,8 +74,8 @@ class NeighbourTable {
         State state = State::free;
         std::uint8_t attempts = 0;
         std::uint8_t queued = 0;
-        std::uint32_t next = kNone;     // in the chain of its bucket, or of the free list
-        std::uint32_t waiting_at = 0;   // position in waiting_, while incomplete or probing
+        std::uint32_t next = kNone;    // in the chain of its bucket, or of the free list
+        std::uint32_t waiting_at = 0;  // position in waiting_, while incomplete or probing
         std::array<Packet, kQueuedMax> queue{};
         Time confirmed{};
         Time used{};

@@ -11,12 +11,14 @@ namespace signalbox::io {
 
 namespace {
 
-/// Turns without work before the first sleep: some tens of microseconds of looking, cheaper than a wake-up.
+/// Turns without work before the first sleep: some tens of microseconds of looking, cheaper than a
+/// wake-up.
 constexpr unsigned kSpinTurns = 64;
-/// The first sleeps are short, so that traffic with small gaps is met early; they grow to the longest.
+/// The first sleeps are short, so that traffic with small gaps is met early; they grow to the
+/// longest.
 constexpr Duration kSleepMin = std::chrono::microseconds{20};
 constexpr Duration kSleepMax = std::chrono::microseconds{200};  // while traffic may come
-constexpr unsigned kSleepDoublings = 64;  // idle turns for each doubling
+constexpr unsigned kSleepDoublings = 64;                        // idle turns for each doubling
 constexpr std::size_t kAnswerBytes = 16384;
 
 /// Duplicate probes, then announcements (RFC 5227 2.1.1 and 2.3, RFC 4862 5.1), a second apart.
@@ -26,7 +28,8 @@ constexpr Duration kAnnounceInterval = std::chrono::seconds{1};
 
 /// "Good" is believed of a port that checks SCTP; what it calls bad we look at ourselves.
 core::Checksum checksum_of(const rte_mbuf& packet, bool port_checks) {
-    const bool good = (packet.ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+    const bool good =
+        (packet.ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_GOOD;
     return port_checks && good ? core::Checksum::good : core::Checksum::unknown;
 }
 
@@ -99,10 +102,9 @@ void PollLoop::take(Port& port, rte_mbuf* packet, Time now) {
         worker_.counters().drop(Drop::ip_truncated);
         return rte_pktmbuf_free(packet);
     }
-    const Taken taken =
-        take_frame(transmitter_.stations()[port.index()], fabric_.addressing, frame,
-                   stripped_tag(*packet), answer_);
-    if (taken.what == Taken::What::packet) 
+    const Taken taken = take_frame(transmitter_.stations()[port.index()], fabric_.addressing, frame,
+                                   stripped_tag(*packet), answer_);
+    if (taken.what == Taken::What::packet)
         return deliver(packet, taken.ip, checksum_of(*packet, port.checks_sctp_checksum()), now);
     if (taken.what == Taken::What::fragment) return take_fragment(port, packet, taken.ip, now);
     act_on(port.index(), taken);
@@ -183,9 +185,9 @@ void PollLoop::announce(Time now) {
     std::array<std::uint8_t, kRequestMaxBytes> frame;
     for (const Station& station : transmitter_.stations()) {
         for (const InterfaceAddress& mine : fabric_.addressing.addresses(station.port)) {
-            const std::size_t bytes =
-                announcements_ < kProbeRounds ? write_duplicate_probe(station, mine.address, frame)
-                                              : write_announcement(station, mine.address, frame);
+            const std::size_t bytes = announcements_ < kProbeRounds
+                                          ? write_duplicate_probe(station, mine.address, frame)
+                                          : write_announcement(station, mine.address, frame);
             transmitter_.send_frame(station.port, {frame.data(), bytes});
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One worker's loop: receive, hand to the core, let it do what is due, send, report quiescence, and sleep a little when
-// there is nothing to do.
+// One worker's loop: receive, hand to the core, let it do what is due, send, report quiescence, and
+// sleep a little when there is nothing to do.
 #pragma once
 #include <array>
 #include <atomic>
@@ -41,11 +41,13 @@ class PollLoop {
     /// One turn; true when it found work.
     bool turn(Time now);
 
-    /// control: ro. Another station uses one of our addresses: the port's number + 1, 0: none was seen.
+    /// control: ro. Another station uses one of our addresses: the port's number + 1, 0: none was
+    /// seen.
     std::uint32_t duplicate_seen() const { return duplicate_.load(std::memory_order_relaxed); }
 
  private:
-    static constexpr std::size_t kScratchBytes = std::size_t{128} << 10;  // two of the longest IP packets
+    static constexpr std::size_t kScratchBytes = std::size_t{128}
+                                                 << 10;  // two of the longest IP packets
 
     bool receive_port(Port& port, Time now);
     void take(Port& port, rte_mbuf* packet, Time now);
@@ -66,7 +68,8 @@ class PollLoop {
     core::Worker worker_;
     Reassembly reassembly_;
     std::array<core::PacketView, core::Worker::kBurst> views_{};
-    std::array<rte_mbuf*, core::Worker::kBurst> held_{};  // buffers of the views; nullptr: in scratch_
+    std::array<rte_mbuf*, core::Worker::kBurst>
+        held_{};  // buffers of the views; nullptr: in scratch_
     std::size_t view_count_ = 0;
     std::vector<std::uint8_t> scratch_;  // packets that were in pieces, until they are handed over
     std::size_t scratch_used_ = 0;

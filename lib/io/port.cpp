@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::uint16_t kDescriptors = 512;  // a queue and direction: 10 ms at 50,000 packets/s
 constexpr std::uint16_t kFrameOverhead = 14 + 4 + 4;  // Ethernet, VLAN tag, FCS
-constexpr std::size_t kWorkerBuffers = 4096;  // transmit queues, neighbours' queues, fragments, cache
+constexpr std::size_t kWorkerBuffers =
+    4096;  // transmit queues, neighbours' queues, fragments, cache
 constexpr std::size_t kEalMemoryBytes = std::size_t{32} << 20;  // EAL's own, and the drivers' rings
 
 /// First port of EAL's that is the configured device.
@@ -32,8 +33,8 @@ int id_of(const PortSettings& settings, PortIndex index) {
 
 std::uint64_t hash_functions(std::uint64_t capability) {
     constexpr std::uint64_t kSctp = RTE_ETH_RSS_NONFRAG_IPV4_SCTP | RTE_ETH_RSS_NONFRAG_IPV6_SCTP;
-    constexpr std::uint64_t kIp = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_IPV6 | RTE_ETH_RSS_NONFRAG_IPV4_OTHER |
-                                  RTE_ETH_RSS_NONFRAG_IPV6_OTHER;
+    constexpr std::uint64_t kIp = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_IPV6 |
+                                  RTE_ETH_RSS_NONFRAG_IPV4_OTHER | RTE_ETH_RSS_NONFRAG_IPV6_OTHER;
     return capability & (kSctp | kIp);
 }
 
@@ -60,7 +61,8 @@ std::uint16_t buffer_bytes_for(const Settings& settings) {
 
 std::size_t buffer_memory_for(const Settings& settings, std::size_t workers) {
     const std::size_t each = buffer_bytes_for(settings) + sizeof(rte_mbuf) + 128;
-    return buffers_for(settings, workers) * each + kEalMemoryBytes * (1 + settings.ports.size() / 4);
+    return buffers_for(settings, workers) * each +
+           kEalMemoryBytes * (1 + settings.ports.size() / 4);
 }
 
 std::variant<std::unique_ptr<Port>, Problem> Port::open(const PortSettings& settings,
@@ -70,13 +72,12 @@ std::variant<std::unique_ptr<Port>, Problem> Port::open(const PortSettings& sett
     const int id = id_of(settings, index);
     if (id < 0)
         return Problem{Severity::fatal,
-                       "port " + settings.name + ": DPDK has not made a port of " + settings.device +
-                           "; its log above says why",
+                       "port " + settings.name + ": DPDK has not made a port of " +
+                           settings.device + "; its log above says why",
                        ""};
     port->id_ = static_cast<std::uint16_t>(id);
     const std::string error = port->configure(workers, pool);
-    if (!error.empty())
-        return Problem{Severity::fatal, "port " + settings.name + ": " + error, ""};
+    if (!error.empty()) return Problem{Severity::fatal, "port " + settings.name + ": " + error, ""};
     return port;
 }
 
@@ -99,7 +100,8 @@ std::string Port::configure(std::size_t workers, rte_mempool* pool) {
     if (checksum_offload_) conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_SCTP_CKSUM;
     checks_checksum_ = (info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCTP_CKSUM) != 0;
     if (checks_checksum_) conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_SCTP_CKSUM;
-    if (const int rc = rte_eth_dev_configure(id_, receive_queues_, transmit_queues_, &conf); rc != 0)
+    if (const int rc = rte_eth_dev_configure(id_, receive_queues_, transmit_queues_, &conf);
+        rc != 0)
         return failure("the device refuses its configuration", rc);
     if (std::string error = set_queues(pool); !error.empty()) return error;
     shared_ = transmit_queues_ < workers;
@@ -107,7 +109,8 @@ std::string Port::configure(std::size_t workers, rte_mempool* pool) {
     if (std::string error = set_mac_and_mtu(); !error.empty()) return error;
     if (const int rc = rte_eth_dev_start(id_); rc != 0)
         return failure("the device does not start", rc);
-    // Neighbour solicitations come to multicast groups; where the device filters them, all are asked for.
+    // Neighbour solicitations come to multicast groups; where the device filters them, all are
+    // asked for.
     rte_eth_allmulticast_enable(id_);
     return part_tap_macs();
 }
@@ -116,7 +119,8 @@ std::string Port::set_queues(rte_mempool* pool) {
     std::uint16_t rx = kDescriptors, tx = kDescriptors;
     rte_eth_dev_adjust_nb_rx_tx_desc(id_, &rx, &tx);
     for (std::uint16_t q = 0; q < receive_queues_; ++q)
-        if (const int rc = rte_eth_rx_queue_setup(id_, q, rx, SOCKET_ID_ANY, nullptr, pool); rc != 0)
+        if (const int rc = rte_eth_rx_queue_setup(id_, q, rx, SOCKET_ID_ANY, nullptr, pool);
+            rc != 0)
             return failure("a receive queue cannot be set up", rc);
     for (std::uint16_t q = 0; q < transmit_queues_; ++q)
         if (const int rc = rte_eth_tx_queue_setup(id_, q, tx, SOCKET_ID_ANY, nullptr); rc != 0)
@@ -131,7 +135,8 @@ std::string Port::set_mac_and_mtu() {
         rte_ether_addr now;
         rte_eth_macaddr_get(id_, &now);
         if (!rte_is_same_ether_addr(&mac, &now))
-            if (const int rc = rte_eth_dev_default_mac_addr_set(id_, &mac); rc != 0 && rc != -ENOTSUP)
+            if (const int rc = rte_eth_dev_default_mac_addr_set(id_, &mac);
+                rc != 0 && rc != -ENOTSUP)
                 return failure("the device refuses its MAC address", rc);
     }
     std::uint16_t mtu = 0;
@@ -143,12 +148,13 @@ std::string Port::set_mac_and_mtu() {
     if (const int rc = rte_eth_macaddr_get(id_, &mac); rc != 0)
         return failure("the device has no MAC address", rc);
     std::copy(mac.addr_bytes, mac.addr_bytes + mac_.bytes.size(), mac_.bytes.begin());
-    if (settings_.mac) mac_.bytes = *settings_.mac;  // a device that cannot be told (ring) takes any
+    if (settings_.mac)
+        mac_.bytes = *settings_.mac;  // a device that cannot be told (ring) takes any
     return "";
 }
 
-/// A TAP interface has one MAC address for both its ends: the kernel would take our frames for its own. Its end gets
-/// another, locally administered one.
+/// A TAP interface has one MAC address for both its ends: the kernel would take our frames for its
+/// own. Its end gets another, locally administered one.
 std::string Port::part_tap_macs() {
     if (settings_.driver != Driver::tap) return "";
     const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);

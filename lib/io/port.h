@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// One DPDK port: opened, configured and started for the workers there are. A worker has its own receive and transmit
-// queue where the device has so many; with fewer, the first workers poll and the core hands over, and transmit queues are
-// shared by try-lock: who does not get it keeps its packets for its next turn.
+// One DPDK port: opened, configured and started for the workers there are. A worker has its own
+// receive and transmit queue where the device has so many; with fewer, the first workers poll and
+// the core hands over, and transmit queues are shared by try-lock: who does not get it keeps its
+// packets for its next turn.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -65,7 +66,7 @@ class Port {
     bool checksum_offload_ = false;  // transmit
     bool checks_checksum_ = false;   // receive
     MacAddress mac_{};
-    bool shared_ = false;  // fewer transmit queues than workers
+    bool shared_ = false;                  // fewer transmit queues than workers
     std::vector<std::atomic_flag> taken_;  // by transmit queue; workers: rw, by try-lock
 };
 

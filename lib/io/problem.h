@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What keeps the daemon from starting on this host, or should be known: text for people, with what mends it.
+// What keeps the daemon from starting on this host, or should be known: text for people, with what
+// mends it.
 #pragma once
 #include <string>
 

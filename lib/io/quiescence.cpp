@@ -19,10 +19,16 @@ Quiescence::Quiescence(std::size_t workers) {
     for (std::uint32_t i = 0; i < threads; ++i) rte_rcu_qsbr_thread_register(state_, i);
 }
 
-Quiescence::~Quiescence() { std::free(state_); }
+Quiescence::~Quiescence() {
+    std::free(state_);
+}
 
-std::uint64_t Quiescence::begin() { return rte_rcu_qsbr_start(state_); }
-bool Quiescence::done(std::uint64_t token) { return rte_rcu_qsbr_check(state_, token, false) == 1; }
+std::uint64_t Quiescence::begin() {
+    return rte_rcu_qsbr_start(state_);
+}
+bool Quiescence::done(std::uint64_t token) {
+    return rte_rcu_qsbr_check(state_, token, false) == 1;
+}
 
 void Quiescence::online(std::size_t worker) {
     rte_rcu_qsbr_thread_online(state_, static_cast<unsigned>(worker));

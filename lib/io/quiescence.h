@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reclaimer over DPDK's quiescent-state RCU: each worker reports once a turn, a sleeping worker is off-line.
+// The reclaimer over DPDK's quiescent-state RCU: each worker reports once a turn, a sleeping worker
+// is off-line.
 #pragma once
 #include <memory>
 

@@ -20,7 +20,9 @@ constexpr std::uint32_t kBucketEntries = 16;
 constexpr Duration kTick = std::chrono::milliseconds{250};
 constexpr std::size_t kFragmentHeaderBytes = 8;
 
-std::uint64_t ticks(Duration d) { return static_cast<std::uint64_t>(d.count()); }
+std::uint64_t ticks(Duration d) {
+    return static_cast<std::uint64_t>(d.count());
+}
 
 }  // namespace
 
@@ -62,9 +64,10 @@ void Reassembly::bury(Counters& counters) {
     rte_ip_frag_free_death_row(dead_.get(), 0);
 }
 
-std::size_t Reassembly::take(rte_mbuf* fragment, std::size_t ip_bytes, Time now,
-                             Counters& counters, std::span<std::uint8_t> out) {
-    rte_pktmbuf_trim(fragment, static_cast<std::uint16_t>(rte_pktmbuf_pkt_len(fragment) - ip_bytes));
+std::size_t Reassembly::take(rte_mbuf* fragment, std::size_t ip_bytes, Time now, Counters& counters,
+                             std::span<std::uint8_t> out) {
+    rte_pktmbuf_trim(fragment,
+                     static_cast<std::uint16_t>(rte_pktmbuf_pkt_len(fragment) - ip_bytes));
     rte_mbuf* whole = add(fragment, ip_bytes, ticks(now.time_since_epoch()));
     bury(counters);
     if (whole == nullptr) return 0;

@@ -52,7 +52,9 @@ int worker_main(void* argument) {
 }
 
 /// The processes of one host have their own EAL files each.
-std::string file_prefix() { return "signalbox-" + std::to_string(getpid()); }
+std::string file_prefix() {
+    return "signalbox-" + std::to_string(getpid());
+}
 
 }  // namespace
 
@@ -86,8 +88,9 @@ Runtime::Made Runtime::make(const Settings& settings, core::Settings core_settin
 
 std::vector<Problem> Runtime::open_ports(const Settings& settings) {
     const std::size_t workers = cpus_.workers.size();
-    pool_ = rte_pktmbuf_pool_create("signalbox", static_cast<unsigned>(buffers_for(settings, workers)),
-                                    kPoolCache, 0, buffer_bytes_for(settings), SOCKET_ID_ANY);
+    pool_ =
+        rte_pktmbuf_pool_create("signalbox", static_cast<unsigned>(buffers_for(settings, workers)),
+                                kPoolCache, 0, buffer_bytes_for(settings), SOCKET_ID_ANY);
     if (pool_ == nullptr)
         return {{Severity::fatal, "no memory for packet buffers",
                  "give the host more memory or configure fewer workers"}};
@@ -207,7 +210,8 @@ void Runtime::watch_ports(const Hooks& hooks) {
     for (std::size_t i = 0; i < ports_.size(); ++i) {
         const bool up = ports_[i]->link_up();
         if (up != link_up_[i])
-            hooks.notice(up ? 5 : 4, "port " + ports_[i]->name() + (up ? ": link up" : ": link down"));
+            hooks.notice(up ? 5 : 4,
+                         "port " + ports_[i]->name() + (up ? ": link up" : ": link down"));
         link_up_[i] = up;
     }
     const bool all_up = std::find(link_up_.begin(), link_up_.end(), false) == link_up_.end();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The running gateway: EAL, ports, memory, node, one poll loop on each worker's lcore; and the control thread's loop.
+// The running gateway: EAL, ports, memory, node, one poll loop on each worker's lcore; and the
+// control thread's loop.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -23,8 +24,8 @@ namespace signalbox::io {
 class Runtime {
  public:
     using Made = std::variant<std::unique_ptr<Runtime>, std::vector<Problem>>;
-    /// Checks the host, starts EAL and the ports, makes the node. Warnings go to `log`; fatal problems come back all at
-    /// once. Nothing is processed before run().
+    /// Checks the host, starts EAL and the ports, makes the node. Warnings go to `log`; fatal
+    /// problems come back all at once. Nothing is processed before run().
     static Made make(const Settings& settings, core::Settings core_settings, LogLine log);
     ~Runtime();
     Runtime(const Runtime&) = delete;
@@ -45,8 +46,9 @@ class Runtime {
         std::function<void(const core::EventRecord&)> event;
         std::function<void(unsigned level, std::string_view text)> notice;
     };
-    /// The control loop on the calling thread: until SIGTERM or SIGINT (which must be blocked in every thread), then an
-    /// orderly end of at most 5 s; a second signal ends at once. Workers stand still when it returns.
+    /// The control loop on the calling thread: until SIGTERM or SIGINT (which must be blocked in
+    /// every thread), then an orderly end of at most 5 s; a second signal ends at once. Workers
+    /// stand still when it returns.
     void run(const Hooks& hooks);
 
  private:
@@ -71,14 +73,15 @@ class Runtime {
     std::unique_ptr<core::Node> node_;
     std::vector<std::unique_ptr<PollLoop>> loops_;
 
-    std::atomic<bool> stop_{false};           // control: rw, worker: ro
-    std::atomic<bool> ready_{false};          // control: rw, any: ro
-    std::atomic<std::int64_t> alive_ns_{0};   // control: rw, any: ro; when all workers were last seen to turn
+    std::atomic<bool> stop_{false};   // control: rw, worker: ro
+    std::atomic<bool> ready_{false};  // control: rw, any: ro
+    std::atomic<std::int64_t> alive_ns_{
+        0};  // control: rw, any: ro; when all workers were last seen to turn
     bool running_ = false;
     bool draining_ = false;
     Time drain_deadline_ = kNever;
     Time next_watch_{};
-    std::vector<std::uint64_t> turns_seen_;   // control's own
+    std::vector<std::uint64_t> turns_seen_;  // control's own
     std::vector<bool> turned_;
     std::vector<bool> link_up_;
     std::vector<std::uint32_t> duplicates_seen_;

@@ -48,7 +48,8 @@ Transmitter::Transmitter(std::size_t worker, std::span<const std::unique_ptr<Por
 
 Transmitter::~Transmitter() {
     rte_pktmbuf_free(lent_);
-    neighbours_.clear([](NeighbourTable::Packet p) { rte_pktmbuf_free(static_cast<rte_mbuf*>(p)); });
+    neighbours_.clear(
+        [](NeighbourTable::Packet p) { rte_pktmbuf_free(static_cast<rte_mbuf*>(p)); });
     for (Collected& c : collected_) rte_pktmbuf_free_bulk(c.packets.data(), c.count);
 }
 
@@ -95,7 +96,8 @@ bool Transmitter::put_ip_header(rte_mbuf& packet, const sctp::Datagram& datagram
     const std::size_t l3 = wire::ip_header_bytes(datagram.source);
     if (l3 + bytes > port.settings().mtu_bytes) return false;
     if (port.sctp_checksum_offload())
-        packet.ol_flags |= RTE_MBUF_F_TX_SCTP_CKSUM | (v4 ? RTE_MBUF_F_TX_IPV4 : RTE_MBUF_F_TX_IPV6);
+        packet.ol_flags |=
+            RTE_MBUF_F_TX_SCTP_CKSUM | (v4 ? RTE_MBUF_F_TX_IPV4 : RTE_MBUF_F_TX_IPV6);
     else
         sctp_checksum_store(bytes_of(packet));
     packet.l2_len = wire::ethernet_header_bytes(port.settings().vlan.has_value()) & 0x7f;
@@ -136,8 +138,7 @@ void Transmitter::learn(const Learned& learned) {
 
 void Transmitter::tick() {
     neighbours_.tick(
-        now_,
-        [this](const NeighbourKey& key, std::optional<MacAddress> known) { ask(key, known); },
+        now_, [this](const NeighbourKey& key, std::optional<MacAddress> known) { ask(key, known); },
         [this](NeighbourTable::Packet p) {
             drop(Drop::neighbour_unresolved, static_cast<rte_mbuf*>(p));
         });

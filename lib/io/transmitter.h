@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker's way out: lends packet buffers to the core, puts IP and Ethernet before what it wrote, finds the neighbour,
-// and sends in bursts.
+// A worker's way out: lends packet buffers to the core, puts IP and Ethernet before what it wrote,
+// finds the neighbour, and sends in bursts.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 #include "base/counters.h"
 #include "base/time.h"
+#include "core/ports.h"
 #include "io/frame.h"
 #include "io/neighbour_table.h"
 #include "io/port.h"
-#include "core/ports.h"
 
 struct rte_mbuf;
 struct rte_mempool;
@@ -44,8 +44,8 @@ class Transmitter final : public sctp::TransmitSink {
     void learn(const Learned& learned);
     /// Repeats requests to neighbours and gives up on those that do not answer.
     void tick();
-    /// Sends what is collected; what a port does not take waits a little, then is dropped by name. True while
-    /// some waits.
+    /// Sends what is collected; what a port does not take waits a little, then is dropped by name.
+    /// True while some waits.
     bool flush();
     std::span<const Station> stations() const { return stations_; }
 

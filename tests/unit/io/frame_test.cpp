@@ -36,7 +36,8 @@ std::vector<PortSettings> ports() {
 
 /// Port `left` with its answers.
 struct Bench {
-    Bench() : addressing(ports(), std::vector<MacAddress>{kOurs, MacAddress{{2, 0, 0, 0, 0, 0x0c}}}) {}
+    Bench()
+        : addressing(ports(), std::vector<MacAddress>{kOurs, MacAddress{{2, 0, 0, 0, 0, 0x0c}}}) {}
     Taken take(const Frame& frame, std::optional<wire::VlanTag> stripped = {}) {
         return take_frame(station, addressing, frame, stripped, answer);
     }
@@ -52,8 +53,8 @@ struct Bench {
 Frame framed(const MacAddress& to, wire::EtherType type, std::span<const std::uint8_t> payload,
              std::optional<wire::VlanTag> tag = {}) {
     Frame out(18 + payload.size());
-    const std::size_t header = wire::write_ethernet_header(
-        out, {to, kPeers, tag, static_cast<std::uint16_t>(type), {}});
+    const std::size_t header =
+        wire::write_ethernet_header(out, {to, kPeers, tag, static_cast<std::uint16_t>(type), {}});
     std::copy(payload.begin(), payload.end(), out.begin() + static_cast<std::ptrdiff_t>(header));
     out.resize(header + payload.size());
     return out;
@@ -279,8 +280,8 @@ TEST_CASE("a packet leaves by the port of its source address, by the longest rou
     CHECK(hop("10.77.0.99") == "10.77.0.99");
     CHECK(hop("10.80.3.1") == "10.77.0.2");
     CHECK(hop("192.0.2.1") == "10.77.0.1");
-    const auto right = bench.addressing.next_hop(*IpAddress::parse("10.78.0.3"),
-                                                 *IpAddress::parse("10.78.0.9"));
+    const auto right =
+        bench.addressing.next_hop(*IpAddress::parse("10.78.0.3"), *IpAddress::parse("10.78.0.9"));
     REQUIRE(right);
     CHECK(right->port == 1);
     CHECK_FALSE(bench.addressing.next_hop(*IpAddress::parse("10.78.0.3"), kPeer4));

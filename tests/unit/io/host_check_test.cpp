@@ -59,8 +59,7 @@ TEST_CASE("an absent interface is named, with what lists those that exist") {
     settings.ports = {port(Driver::af_packet, "vd9")};
     const auto problems = check_host(settings, kMemoryBytes, good_host());
     REQUIRE(problems.size() == 1);
-    CHECK(problems[0].text ==
-          "port left: interface vd9 does not exist in this network namespace");
+    CHECK(problems[0].text == "port left: interface vd9 does not exist in this network namespace");
     CHECK(mentions(problems, "ip link show"));
     CHECK(any_fatal(problems));
 }
@@ -146,7 +145,9 @@ TEST_CASE("EAL is given an allow list and its lcores") {
     CHECK(has(args, "--no-huge"));
     CHECK_FALSE(has(args, "--in-memory"));
     CHECK(has(args, "--vdev=net_tap0,iface=sb0,mac=02:00:00:00:00:01"));
-    CHECK(has(args, "--vdev=net_af_packet1,iface=vd0,qdisc_bypass=1,blocksz=4096,framesz=4096,framecnt=512"));
+    CHECK(has(
+        args,
+        "--vdev=net_af_packet1,iface=vd0,qdisc_bypass=1,blocksz=4096,framesz=4096,framecnt=512"));
     CHECK(has(args, "--vdev=net_memif2,socket=/run/m.sock,socket-abstract=no,role=server,id=2"));
 }
 
