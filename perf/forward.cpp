@@ -85,8 +85,10 @@ double segment(Population& p, RandomSource& random, std::size_t messages, std::s
         lab.send(lab.asps[i], StreamId{static_cast<std::uint16_t>(1 + n % 15)},
                  m3ua::data(100 + server, 1000 + server, 1000 + to,
                             static_cast<std::uint8_t>(n % 16), user));
-        if (n % 64 == 63) lab.turn();
+        lab.flush(lab.asps[i]);  // one message per packet
+        if (n % 32 == 31) lab.turn();
     }
+    lab.run_until([&] { return lab.count(Count::routed_messages) - routed == messages; }, 2s);
     lab.run(60ms, 10ms);  // the delayed SACKs are part of the price
     for (Asp& asp : lab.asps) {
         asp.received.clear();
@@ -154,7 +156,8 @@ int main(int argc, char** argv) {
             std::printf(
                 "%7zu associations: %7.1f ns/message (%.2f M/s), %.2fx of 2; 1,000 B: %7.1f ns\n",
                 p.associations, ns, 1000 / ns, ns / base, control);
-        if (control <= ns)
+        // In --quick beside a suite's other work a median of five segments is no measurement.
+        if (!quick && control <= ns)
             return std::fprintf(stderr,
                                 "forward: ten times the payload costs nothing: not measuring\n"),
                    1;

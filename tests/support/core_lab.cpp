@@ -93,6 +93,11 @@ void CoreLab::send(Asp& asp, StreamId stream, std::span<const std::uint8_t> m3ua
     asp.association->send(env, stream, ppid, false, pieces);
 }
 
+void CoreLab::flush(Asp& asp) {
+    sctp::Environment env = asp_environment(asp);
+    asp.association->flush(env, to_gateway_);
+}
+
 void CoreLab::run_asps() {
     for (Asp& asp : asps) {
         if (asp.silent) continue;

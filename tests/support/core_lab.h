@@ -94,6 +94,8 @@ class CoreLab {
     /// A process of the configured peer starts and opens its association.
     Asp& start(PeerIndex peer);
     void send(Asp& asp, StreamId stream, std::span<const std::uint8_t> m3ua, Ppid ppid = Ppid{3});
+    /// What the ASP has queued leaves now, in packets of its own.
+    void flush(Asp& asp);
     /// One turn of everything; time goes on by `step`.
     void turn(Duration step = 1ms);
     void run(Duration how_long, Duration step = 1ms) {
