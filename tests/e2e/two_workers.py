@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Four pairs of application servers over a worker on every CPU: messages cross between the workers, in
-order within each SLS, none lost or doubled."""
+"""Four pairs of application servers over a worker on every CPU: messages cross between the workers,
+in order within each SLS, none lost or doubled."""
 import os
 
 import configuration as conf

@@ -165,18 +165,24 @@ void ApplicationServer::send_traffic() {
     }
 }
 
-bool ApplicationServer::complete() {
+std::uint64_t ApplicationServer::received() {
     const std::lock_guard lock(mutex_);
-    return ledger_.distinct() >= options_.expect;
+    return ledger_.distinct();
 }
 
 void ApplicationServer::wait_for_the_rest() {
+    auto moved_at = Clock::now();
+    std::uint64_t had = 0;
     while (!out_of_time() && !lost_) {
         show_progress(false);
         const auto waiting = socket_->unacknowledged();
         // Without traffic of its own and without a number to expect, it serves until told to stop.
         const bool serves = options_.send == 0 && options_.expect == 0;
-        if (complete() && !serves && waiting.value_or(0) == 0) break;
+        if (received() >= options_.expect && !serves && waiting.value_or(0) == 0) break;
+        const std::uint64_t have = received();
+        if (have != had) moved_at = Clock::now();
+        had = have;
+        if (!serves && seconds(Clock::now() - moved_at) > options_.stall_s) break;
         usleep(2000);
     }
     const auto until =

@@ -42,7 +42,7 @@ class ApplicationServer {
     bool send_one(std::uint64_t index);
     void wait_for_the_rest();
     void leave();
-    bool complete();
+    std::uint64_t received();
     int report();
     void show_progress(bool now);
 

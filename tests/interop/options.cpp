@@ -12,13 +12,12 @@ namespace interop {
 namespace {
 
 constexpr const char* kUsage =
-    "usrsctp_asp [--mode asp|sg [--fault drop|duplicate|swap|corrupt]] --local A[,B] --remote "
-    "A[,B]\n"
-    "  [--port N] [--local-port N] [--streams N] [--asp-id N] [--rc N] [--traffic-mode N|none] "
-    "[--opc PC] [--dpc PC] [--ni N]\n"
-    "  [--send COUNT|unlimited] [--rate PER_SECOND] [--payload BYTES] [--expect COUNT] "
-    "[--sls-count N] [--share]\n"
-    "  [--record FILE] [--start-file FILE] [--no-audit] [--linger S] [--timeout S] [--progress]\n"
+    "usrsctp_asp [--mode asp|sg [--fault drop|duplicate|swap|corrupt]]\n"
+    "  --local A[,B] --remote A[,B] [--port N] [--local-port N] [--streams N]\n"
+    "  [--asp-id N] [--rc N] [--traffic-mode N|none] [--opc PC] [--dpc PC] [--ni N]\n"
+    "  [--send COUNT|unlimited] [--rate PER_SECOND] [--payload BYTES] [--expect COUNT]\n"
+    "  [--sls-count N] [--share] [--record FILE] [--start-file FILE] [--no-audit]\n"
+    "  [--linger S] [--timeout S] [--stall S] [--progress]\n"
     "  [--rto-min MS] [--rto-max MS] [--path-retransmits N] [--heartbeat MS]\n";
 
 [[noreturn]] void refuse(const std::string& why) {
@@ -88,6 +87,7 @@ std::map<std::string, Setter> values_of(Options& o) {
         {"--start-file", [&o](const std::string& v) { o.start_file = v; }},
         {"--linger", [&o](const std::string& v) { o.linger_s = std::atof(v.c_str()); }},
         {"--timeout", [&o](const std::string& v) { o.timeout_s = std::atof(v.c_str()); }},
+        {"--stall", [&o](const std::string& v) { o.stall_s = std::atof(v.c_str()); }},
         {"--rto-min", into(o.stack.rto_min_ms)},
         {"--rto-max", into(o.stack.rto_max_ms)},
         {"--path-retransmits", into(o.stack.path_max_retransmits)},

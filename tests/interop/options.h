@@ -38,6 +38,7 @@ struct Options {
     std::string record;  // 16 octets per message received: sender(4) sls(4) sequence(8), big-endian
     double linger_s = 0.2;  // time to stay after all is done
     double timeout_s = 60;
+    double stall_s = 20;  // nothing new for so long: what is missing will not come
     bool progress = false;
     StackSettings stack;
 };
