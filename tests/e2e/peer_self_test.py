@@ -65,7 +65,7 @@ def two_peers_and_a_gateway(stage):
     for fault, account in FAULTS.items():
         _, (result, code) = exchange(stage, hosts, 4000, fault)
         story.equal((result['ok'], code), (False, 1), f'{fault}: verdict of the receiver')
-        story.equal(result[account], 1, f'{fault}: {account}')
+        story.require(result[account] >= 1, f'{fault} was not seen as {account}: {result}')
         print(f'{fault}: seen as {account}')
 
 

@@ -15,7 +15,7 @@ using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
 constexpr double kAnswerS = 5;    // for the answer to a management message
-constexpr double kAuditS = 0.1;   // between two DAUD
+constexpr double kAuditS = 1.2;   // between two DAUD: a gateway may ignore more in a second
 constexpr double kConnectS = 60;  // the stack gives up before
 constexpr double kProgressS = 0.5;
 
