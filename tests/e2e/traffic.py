@@ -72,7 +72,8 @@ def traffic_both_ways(stage):
         story.equal(result['errors'], 0, f'M3UA errors that {asp.name} was sent')
     samples = story.lab_gateway.scrape()
     print('dropped by reason:', drops(samples))
-    capture.judge(recorded, address(3), min(1000, story.COUNT // 20))
+    # How many of the captured packets are the daemon's depends on how it bundles.
+    capture.judge(recorded, address(3), min(400, story.COUNT // 50))
     story.equal(stage.gateway.stop(), 0, 'exit code of the daemon after SIGTERM')
 
 
