@@ -54,7 +54,14 @@ void Worker::State::obey(const Record& record, Time now) {
 /// messages in one turn.
 void Worker::State::message_for(const Record& record, Time now) {
     Slot* slot = find(record.header.ref);
-    if (slot == nullptr) return reroute(record.header.peer, record.bytes);
+    if (slot == nullptr) {
+        // Older messages of the ended association come first.
+        const AssociationRef& ref = record.header.ref;
+        if (ref.slot < shared.slot_count && shared.slots[ref.slot].generation == ref.generation)
+            while (!salvage(shared.slots[ref.slot], now)) {
+            }
+        return reroute(record.header.peer, record.bytes);
+    }
     sctp::Environment env = environment(*slot, now);
     const std::span<const std::uint8_t> pieces[] = {record.bytes};
     switch (slot->association.send(env, record.header.stream, kPpidM3ua, false, pieces)) {

@@ -127,13 +127,13 @@ void Worker::State::happened(Slot& slot, const sctp::EventRecord& event, Time no
         case sctp::Event::shutdown_begun:
             break;  // the end follows
         case sctp::Event::closed:
-            end(slot, EventKind::association_closed, event.cause, now);
+            end(slot, EventKind::association_closed, event.cause);
             break;
         case sctp::Event::aborted:
-            end(slot, EventKind::association_aborted, event.cause, now);
+            end(slot, EventKind::association_aborted, event.cause);
             break;
         case sctp::Event::lost:
-            end(slot, EventKind::association_lost, event.cause, now);
+            end(slot, EventKind::association_lost, event.cause);
             break;
         case sctp::Event::remote_error:
             break;  // counted by sctp
@@ -173,14 +173,14 @@ void Worker::State::settle_reports(Time now) {
     }
 }
 
-void Worker::State::end(Slot& slot, EventKind why, std::uint16_t cause, Time now) {
+void Worker::State::end(Slot& slot, EventKind why, std::uint16_t cause) {
     if (slot.ended) return;
     slot.ended = true;
     if (slot.established) mine.established.fetch_sub(1, std::memory_order_relaxed);
     slot.congested.store(true, std::memory_order_relaxed);
     wheel.cancel(slot.timer);
-    if (slot.established || slot.client)
-        report(slot, RecordKind::association_ended, why, cause, now);
+    slot.end_event = why;
+    slot.end_cause = cause;
     mark_dirty(slot);  // a last ABORT or SHUTDOWN COMPLETE may wait
     slot.next_ending = ending;
     ending = &slot;
@@ -189,13 +189,13 @@ void Worker::State::end(Slot& slot, EventKind why, std::uint16_t cause, Time now
 /// Slices: table entries out (a shard may be busy), a grace period, memory, slot. True when the
 /// slot is free.
 bool Worker::State::take_down_one(Slot& slot, Time now) {
-    if (slot.dirty || slot.blocked || slot.owes_report) return false;
+    if (slot.dirty || !salvage(slot, now)) return false;
+    if (slot.blocked || slot.owes_report) return false;
     while (slot.nodes_inserted > 0) {
         if (!shared.table->remove(slot.node(slot.nodes_inserted - 1u))) return false;
         --slot.nodes_inserted;
         if (slot.nodes_inserted == 0) slot.grace_token = shared.reclaimer.begin();
     }
-    if (!take_back(slot, now)) return false;
     sctp::Environment env = environment(slot, now);
     if (!slot.association.release(env, kBlocksPerSlice)) return false;
     if (slot.grace_token != 0 && !shared.reclaimer.done(slot.grace_token)) return false;
@@ -234,7 +234,7 @@ bool Worker::State::connect(PeerIndex peer, Time now) {
     const bool begun = slot->association.connect(env, settings.addresses, local_port,
                                                  settings.remote_port.value_or(local_port));
     if (!begun || !index_paths(*slot)) {
-        end(*slot, EventKind::association_lost, 0, now);
+        end(*slot, EventKind::association_lost, 0);
         return false;
     }
     mark_dirty(*slot);

@@ -83,12 +83,12 @@ void Worker::State::cookie_received(const Arrival& arrival, PeerIndex peer, Time
     // A refusal leaves nothing behind: the peer sends its COOKIE ECHO again.
     if (!slot->association.accept(env, contents)) {
         counters.drop(Drop::data_no_memory);
-        end(*slot, EventKind::association_lost, 0, now);
+        end(*slot, EventKind::association_lost, 0);
         return;
     }
     if (!index_paths(*slot)) {
         counters.drop(Drop::cookie_try_lock);
-        end(*slot, EventKind::association_lost, 0, now);
+        end(*slot, EventKind::association_lost, 0);
         return;
     }
     to_association(*slot, arrival.sctp, now);

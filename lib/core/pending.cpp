@@ -7,15 +7,15 @@
 
 namespace signalbox::core {
 
-Routed Worker::State::enqueue_pending(AsIndex as, const sigtran::ProtocolData& data) {
+Routed Worker::State::enqueue_pending(AsIndex as, const sigtran::ProtocolData& data, bool bounded) {
     const sigtran::AsView& server = snapshot->distribution.servers[as.value];
     std::atomic<std::uint32_t>& messages = shared.pending_messages[as.value];
     std::atomic<std::uint32_t>& bytes = shared.pending_bytes[as.value];
     const auto length = static_cast<std::uint32_t>(data.user_data.size());
     const std::size_t room = sizeof(PendingMessage) + length;
     if (room > mem::BlockPool::kMaxBytes) return counters.drop(Drop::data_too_long), Routed::done;
-    if (messages.load(std::memory_order_relaxed) >= server.recovery_queue_messages ||
-        bytes.load(std::memory_order_relaxed) + length > server.recovery_queue_bytes)
+    if (bounded && (messages.load(std::memory_order_relaxed) >= server.recovery_queue_messages ||
+                    bytes.load(std::memory_order_relaxed) + length > server.recovery_queue_bytes))
         return counters.drop(Drop::as_pending_full), Routed::done;
     void* block = blocks.take(room);
     if (block == nullptr) return counters.drop(Drop::data_no_memory), Routed::done;
@@ -30,7 +30,7 @@ Routed Worker::State::enqueue_pending(AsIndex as, const sigtran::ProtocolData& d
     PendingQueue& queue = pending[as.value];
     (queue.last != nullptr ? queue.last->next : queue.first) = m;
     queue.last = m;
-    messages.fetch_add(1, std::memory_order_relaxed);
+    messages.fetch_add(1, std::memory_order_release);
     bytes.fetch_add(length, std::memory_order_relaxed);
     return Routed::done;
 }
@@ -41,7 +41,7 @@ void Worker::State::give_pending(AsIndex as, Drop* why) {
     PendingMessage* m = queue.first;
     queue.first = m->next;
     if (queue.first == nullptr) queue.last = nullptr;
-    shared.pending_messages[as.value].fetch_sub(1, std::memory_order_relaxed);
+    shared.pending_messages[as.value].fetch_sub(1, std::memory_order_release);
     shared.pending_bytes[as.value].fetch_sub(m->length, std::memory_order_relaxed);
     if (why != nullptr) counters.drop(*why);
     blocks.give(m, sizeof(PendingMessage) + m->length);

@@ -71,7 +71,11 @@ Routed Worker::State::route(PeerIndex /*from_peer*/, AsIndex from_as,
                                                                    .sls = data.sls});
     if (decision.refused) return counters.drop(*decision.refused), Routed::done;
     if (decision.as == from_as) return counters.drop(Drop::mtp3_loop), Routed::done;
-    if (pending[decision.as.value].first != nullptr) return enqueue_pending(decision.as, data);
+    const bool others_first =
+        shared.pending_messages[decision.as.value].load(std::memory_order_acquire) != 0;
+    if (others_first &&
+        snapshot->distribution.servers[decision.as.value].state == sigtran::AsState::active)
+        return Routed::again;
     return to_server(decision.as, data);
 }
 
@@ -139,9 +143,21 @@ void Worker::State::reroute(PeerIndex to, std::span<const std::uint8_t> message)
     const auto data =
         to == kNoPeer ? std::nullopt : sigtran::reclaim_data(snapshot->distribution, to, message);
     if (!data) return counters.drop(Drop::association_lost);  // management of an ASP that is gone
-    const bool queue = pending[data->from_as.value].first != nullptr;
-    if (queue || to_server(data->from_as, data->data) == Routed::again)
-        enqueue_pending(data->from_as, data->data);
+    // Already paid for: its bytes were within the send buffer of its association.
+    enqueue_pending(data->from_as, data->data, false);
+}
+
+/// First what the association had not delivered goes to its servers' queues, then control learns of
+/// the end. Until then the published snapshot names the dead ASP, and everyone holds what is for
+/// it; afterwards everyone waits until the queues are empty (route()). So an SLS that moves keeps
+/// its order.
+bool Worker::State::salvage(Slot& slot, Time now) {
+    if (slot.salvaged) return true;
+    if (!take_back(slot, now)) return false;
+    slot.salvaged = true;
+    if (slot.established || slot.client)
+        report(slot, RecordKind::association_ended, slot.end_event, slot.end_cause, now);
+    return true;
 }
 
 bool Worker::State::take_back(Slot& slot, Time now) {

@@ -43,6 +43,9 @@ struct alignas(64) Slot {
     bool established = false;  // was up: counted in the gauge
     bool client = false;       // we opened it: its failure is news too
     bool ended = false;        // closed, aborted or lost; being taken down
+    bool salvaged = false;     // ended, and what it had not delivered waits in its servers' queues
+    EventKind end_event{};     // why it ended
+    std::uint16_t end_cause = 0;
     bool owes_report = false;  // control must still learn about `pending_report`
     RecordKind pending_report{};
     Time blocked_since{};
@@ -58,7 +61,7 @@ struct alignas(64) Slot {
         grace_token = 0;
         ++generation;
         nodes_inserted = 0;
-        dirty = blocked = established = client = ended = owes_report = false;
+        dirty = blocked = established = client = ended = salvaged = owes_report = false;
         congested.store(false, std::memory_order_relaxed);
     }
     table::Node& node(std::size_t path) {

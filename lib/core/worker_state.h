@@ -114,7 +114,7 @@ struct Worker::State {
     void apply_effects(Slot& slot, Time now);
     void happened(Slot& slot, const sctp::EventRecord& event, Time now);
     void report(Slot& slot, RecordKind kind, EventKind event, std::uint16_t detail, Time now);
-    void end(Slot& slot, EventKind why, std::uint16_t cause, Time now);
+    void end(Slot& slot, EventKind why, std::uint16_t cause);
     bool take_down(Time now);  // one slice of every association that ends
     bool take_down_one(Slot& slot, Time now);
     void settle_reports(Time now);
@@ -130,13 +130,14 @@ struct Worker::State {
     Routed to_server(AsIndex as, const sigtran::ProtocolData& data);
     Routed to_peer(PeerIndex peer, const sigtran::AsView& as, const sigtran::ProtocolData& data);
     void reroute(PeerIndex to, std::span<const std::uint8_t> message);
+    bool salvage(Slot& slot, Time now);
     bool take_back(Slot& slot, Time now);  // true: nothing is left in the ended association
     void block(Slot& slot, Time now);
     bool drain_ready(Slot& slot, Time now);  // false: something is still held
     bool retry_blocked(Time now);
 
     // pending.cpp
-    Routed enqueue_pending(AsIndex as, const sigtran::ProtocolData& data);
+    Routed enqueue_pending(AsIndex as, const sigtran::ProtocolData& data, bool bounded = true);
     bool settle_pending();
     void give_pending(AsIndex as, Drop* why);
     Routed send_pending(AsIndex as, const PendingMessage& message);
