@@ -50,8 +50,8 @@ void Worker::State::obey(const Record& record, Time now) {
 }
 
 /// A message that another worker routed to an association of ours. The sender looked at `congested`
-/// (half of the send buffer) before it wrote, so a full buffer here takes a ring and a half of
-/// messages in one turn.
+/// (half of the send buffer) before it wrote; when the buffer is full all the same the message
+/// waits in its server's queue.
 void Worker::State::message_for(const Record& record, Time now) {
     Slot* slot = find(record.header.ref);
     if (slot == nullptr) {
@@ -62,16 +62,24 @@ void Worker::State::message_for(const Record& record, Time now) {
             }
         return reroute(record.header.peer, record.bytes);
     }
+    // Behind what already waits: one queue keeps the order, and whoever routes to its server holds
+    // until it is empty.
+    if (pending_here > 0) return reroute(record.header.peer, record.bytes);
     sctp::Environment env = environment(*slot, now);
     const std::span<const std::uint8_t> pieces[] = {record.bytes};
     switch (slot->association.send(env, record.header.stream, kPpidM3ua, false, pieces)) {
         case sctp::SendStatus::ok:
             break;
+        case sctp::SendStatus::bad_stream:
+            counters.drop(Drop::data_invalid_stream);
+            break;
+        case sctp::SendStatus::too_long:
+            counters.drop(Drop::data_too_long);
+            break;
+        case sctp::SendStatus::buffer_full:
+        case sctp::SendStatus::no_memory:
         case sctp::SendStatus::not_open:
             reroute(record.header.peer, record.bytes);
-            break;
-        default:
-            counters.drop(Drop::send_buffer_full);
             break;
     }
     mark_dirty(*slot);

@@ -30,6 +30,7 @@ Routed Worker::State::enqueue_pending(AsIndex as, const sigtran::ProtocolData& d
     PendingQueue& queue = pending[as.value];
     (queue.last != nullptr ? queue.last->next : queue.first) = m;
     queue.last = m;
+    ++pending_here;
     messages.fetch_add(1, std::memory_order_release);
     bytes.fetch_add(length, std::memory_order_relaxed);
     return Routed::done;
@@ -39,6 +40,7 @@ Routed Worker::State::enqueue_pending(AsIndex as, const sigtran::ProtocolData& d
 void Worker::State::give_pending(AsIndex as, Drop* why) {
     PendingQueue& queue = pending[as.value];
     PendingMessage* m = queue.first;
+    --pending_here;
     queue.first = m->next;
     if (queue.first == nullptr) queue.last = nullptr;
     shared.pending_messages[as.value].fetch_sub(1, std::memory_order_release);

@@ -71,6 +71,7 @@ struct Worker::State {
     const Snapshot* snapshot = nullptr;       // of this turn
     const Snapshot* last_snapshot = nullptr;  // address only: tells a change, never read
     std::vector<PendingQueue> pending;        // by AS, sized once
+    std::size_t pending_here = 0;             // messages in all of them
     std::vector<Slot*> free_slots;            // reserved once
     Slot* dirty = nullptr;                    // lists through the slots
     Slot* blocked = nullptr;
