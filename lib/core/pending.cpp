@@ -27,6 +27,7 @@ Routed Worker::State::enqueue_pending(AsIndex as, const sigtran::ProtocolData& d
                                            .mp = data.mp,
                                            .sls = data.sls};
     std::copy(data.user_data.begin(), data.user_data.end(), reinterpret_cast<std::uint8_t*>(m + 1));
+    m->routed_before = !bounded;
     PendingQueue& queue = pending[as.value];
     (queue.last != nullptr ? queue.last->next : queue.first) = m;
     queue.last = m;
@@ -50,13 +51,17 @@ void Worker::State::give_pending(AsIndex as, Drop* why) {
 }
 
 Routed Worker::State::send_pending(AsIndex as, const PendingMessage& m) {
-    return to_server(as, {.opc = m.opc,
-                          .dpc = m.dpc,
-                          .si = m.si,
-                          .ni = m.ni,
-                          .mp = m.mp,
-                          .sls = m.sls,
-                          .user_data = {reinterpret_cast<const std::uint8_t*>(&m + 1), m.length}});
+    first_routing = !m.routed_before;
+    const Routed routed =
+        to_server(as, {.opc = m.opc,
+                       .dpc = m.dpc,
+                       .si = m.si,
+                       .ni = m.ni,
+                       .mp = m.mp,
+                       .sls = m.sls,
+                       .user_data = {reinterpret_cast<const std::uint8_t*>(&m + 1), m.length}});
+    first_routing = true;
+    return routed;
 }
 
 bool Worker::State::settle_pending() {

@@ -114,7 +114,7 @@ Routed Worker::State::to_peer(PeerIndex peer, const sigtran::AsView& as,
         if (!push_record(shared.ring(index.value, link.ref.worker.value), record, pieces))
             return Routed::again;
         counters.add(Count::handoff_messages);
-        counters.add(Count::routed_messages);
+        if (first_routing) counters.add(Count::routed_messages);
         return Routed::done;
     }
     Slot* slot = find(link.ref);
@@ -130,7 +130,7 @@ Routed Worker::State::to_peer(PeerIndex peer, const sigtran::AsView& as,
         default:
             return Routed::again;
     }
-    counters.add(Count::routed_messages);
+    if (first_routing) counters.add(Count::routed_messages);
     mark_dirty(*slot);
     return Routed::done;
 }

@@ -38,6 +38,7 @@ struct PendingMessage {
     PointCode opc, dpc;
     std::uint8_t si = 0, ni = 0, mp = 0;
     Sls sls;
+    bool routed_before = false;  // it came back from an association
 };
 
 struct PendingQueue {
@@ -71,6 +72,7 @@ struct Worker::State {
     const Snapshot* snapshot = nullptr;       // of this turn
     const Snapshot* last_snapshot = nullptr;  // address only: tells a change, never read
     std::vector<PendingQueue> pending;        // by AS, sized once
+    bool first_routing = true;                // false: a message that was counted as routed before
     std::size_t pending_here = 0;             // messages in all of them
     std::vector<Slot*> free_slots;            // reserved once
     Slot* dirty = nullptr;                    // lists through the slots
