@@ -11,8 +11,11 @@ namespace signalbox::core {
 
 class Budget {
  public:
-    explicit Budget(std::uint32_t per_second)
-        : per_second_(per_second), burst_(std::max<std::uint64_t>(per_second / 10, 1)) {}
+    explicit Budget(std::uint32_t per_second) { set_rate(per_second); }
+    void set_rate(std::uint32_t per_second) {
+        per_second_ = per_second;
+        burst_ = std::max<std::uint64_t>(per_second / 10, 1);
+    }
 
     bool take(Time now) {
         const auto elapsed = std::min<std::int64_t>((now - filled_).count(), 1'000'000'000);
@@ -28,8 +31,8 @@ class Budget {
     }
 
  private:
-    std::uint64_t per_second_;
-    std::uint64_t burst_;
+    std::uint64_t per_second_ = 0;
+    std::uint64_t burst_ = 1;
     std::uint64_t tokens_ = 0;
     std::uint64_t rest_ = 0;  // nano-tokens not yet a whole one
     Time filled_{};

@@ -26,7 +26,7 @@ std::uint16_t from_to(std::uint8_t from, std::uint8_t to) {
 }  // namespace
 
 void Node::Shared::publish() {
-    auto* fresh = new Snapshot{gateway->distribution(), links};
+    auto* fresh = new Snapshot{gateway->distribution(), links, plan};
     const Snapshot* old = snapshot.exchange(fresh, std::memory_order_acq_rel);
     if (old != nullptr) old_snapshots.push_back({old, reclaimer.begin()});
     links_changed = false;
@@ -95,7 +95,7 @@ void Node::Shared::association_ended(const Record& record, Time now) {
     const RecordHeader& h = record.header;
     note(h.event);
     if (h.peer == kNoPeer) return;
-    if (settings.peers[h.peer.value].connect && !draining)
+    if (settings().peers[h.peer.value].connect && !draining)
         reconnect_at[h.peer.value] = now + kReconnectAfter;
     PeerLink& link = links[h.peer.value];
     if (!link.up || !(link.ref == h.ref)) return;  // an older association of this peer
@@ -189,6 +189,7 @@ void Node::Shared::collect_statistics(Time now) {
         s->events_dropped += w->events_dropped.load(std::memory_order_relaxed);
         s->pages_free += w->pages.available();
     }
+    s->settings = {plan, &plan->settings};
     s->associations = static_cast<std::size_t>(std::max<std::int64_t>(established, 0));
     s->pages_free += pool->free_pages();
     s->pages_total = pool->total_pages();
@@ -197,10 +198,10 @@ void Node::Shared::collect_statistics(Time now) {
     s->control_longest_turn_ns = longest_turn_ns;
     for (const PeerLink& link : links) s->peer_associated.push_back(link.up);
     s->peer_states.assign(links.size(), sigtran::AspState::down);
-    for (std::uint32_t as = 0; as < settings.servers.size(); ++as) {
+    for (std::uint32_t as = 0; as < settings().servers.size(); ++as) {
         s->as_states.push_back(gateway->as_state(AsIndex{as}));
         std::uint16_t active = 0;
-        for (const sigtran::Member& m : settings.servers[as].members) {
+        for (const sigtran::Member& m : settings().servers[as].members) {
             const sigtran::AspState state = gateway->asp_state(AsIndex{as}, m.peer);
             if (state == sigtran::AspState::active) ++active;
             s->peer_states[m.peer.value] = std::max(s->peer_states[m.peer.value], state);

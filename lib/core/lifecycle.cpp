@@ -224,15 +224,15 @@ bool Worker::State::take_down(Time now) {
 }
 
 bool Worker::State::connect(PeerIndex peer, Time now) {
-    const PeerSettings& settings = shared.settings.peers[peer.value];
-    Slot* slot = new_slot(settings.listener, peer);
+    const PeerSettings& whom = settings().peers[peer.value];
+    Slot* slot = new_slot(whom.listener, peer);
     if (slot == nullptr) return false;
     slot->client = true;
     sctp::Environment env = environment(*slot, now);
     tags.target = index;
-    const std::uint16_t local_port = shared.settings.listeners[settings.listener].port;
-    const bool begun = slot->association.connect(env, settings.addresses, local_port,
-                                                 settings.remote_port.value_or(local_port));
+    const std::uint16_t local_port = settings().listeners[whom.listener].port;
+    const bool begun = slot->association.connect(env, whom.addresses, local_port,
+                                                 whom.remote_port.value_or(local_port));
     if (!begun || !index_paths(*slot)) {
         end(*slot, EventKind::association_lost, 0);
         return false;

@@ -16,17 +16,17 @@ bool Worker::State::hand_off(WorkerIndex to, const Arrival& arrival) {
 }
 
 std::uint16_t Worker::State::profile_of(std::uint16_t listener, PeerIndex peer) const {
-    return peer == kNoPeer ? shared.settings.listeners[listener].profile
-                           : shared.settings.peers[peer.value].profile;
+    return peer == kNoPeer ? settings().listeners[listener].profile
+                           : settings().peers[peer.value].profile;
 }
 
 void Worker::State::no_association(const Arrival& arrival, Time now, sctp::TransmitSink& sink,
                                    bool handed_off) {
     if (!arrival.listening)
-        return out_of_the_blue(arrival, shared.access.knows(arrival.sctp.source), now, sink);
+        return out_of_the_blue(arrival, plan().access.knows(arrival.sctp.source), now, sink);
     const PeerIndex peer =
-        shared.access.peer(arrival.listener, arrival.sctp.source, arrival.sctp.source_port);
-    const bool admitted = shared.access.admits(arrival.listener, peer);
+        plan().access.peer(arrival.listener, arrival.sctp.source, arrival.sctp.source_port);
+    const bool admitted = plan().access.admits(arrival.listener, peer);
     const bool init = arrival.sctp.chunks[0] == static_cast<std::uint8_t>(wire::ChunkType::init);
     if (init) {
         if (!admitted) return counters.drop(Drop::init_refused_peer);
@@ -99,7 +99,7 @@ void Worker::State::cookie_received(const Arrival& arrival, PeerIndex peer, Time
 void Worker::State::stale_cookie(const Arrival& arrival, const sctp::CookieContents& cookie,
                                  Time now, sctp::TransmitSink& sink) {
     if (!out_of_the_blue_budget.take(now)) return counters.drop(Drop::out_of_the_blue_limited);
-    const std::uint16_t profile = shared.settings.listeners[arrival.listener].profile;
+    const std::uint16_t profile = settings().listeners[arrival.listener].profile;
     sctp::Environment env = environment(arrival.listener, profile, now);
     sctp::answer_stale_cookie(env, arrival.sctp, cookie, sink);
 }
@@ -113,9 +113,9 @@ void Worker::State::out_of_the_blue(const Arrival& arrival, bool known_peer, Tim
     }
     if (!out_of_the_blue_budget.take(now)) return counters.drop(Drop::out_of_the_blue_limited);
     counters.drop(Drop::out_of_the_blue);
-    if (shared.settings.listeners.empty()) return;
+    if (settings().listeners.empty()) return;
     sctp::Environment env =
-        environment(arrival.listener, shared.settings.listeners[arrival.listener].profile, now);
+        environment(arrival.listener, settings().listeners[arrival.listener].profile, now);
     sctp::answer_out_of_the_blue(env, arrival.sctp, sink);
 }
 

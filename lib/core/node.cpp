@@ -49,15 +49,20 @@ std::vector<sigtran::PeerSettings> m3ua_peers(const Settings& settings) {
 
 }  // namespace
 
+Plan::Plan(Settings s, std::uint64_t which)
+    : settings(std::move(s)),
+      access(settings),
+      routes(settings.instances, routes_of(settings)),
+      generation(which) {}
+
 Node::Shared::Shared(Settings s, unsigned worker_count, void* region, std::size_t region_bytes,
                      Reclaimer& r, RandomSource::Seed seed)
-    : settings(std::move(s)),
+    : plan(std::make_shared<const Plan>(std::move(s), 0)),
       workers(worker_count),
       reclaimer(r),
       random(seed),
-      tag_hint(random.u64(), worker_count),
-      access(settings),
-      routes(settings.instances, routes_of(settings)) {
+      tag_hint(random.u64(), worker_count) {
+    const Settings& settings = plan->settings;
     random.fill(cookie_key);
     random.fill(cookie_key_previous);
 
@@ -95,7 +100,9 @@ Node::Shared::Shared(Settings s, unsigned worker_count, void* region, std::size_
     for (std::size_t p = 0; p < settings.peers.size(); ++p)
         if (settings.peers[p].connect) reconnect_at[p] = Time{};
     backlog.resize(workers);
-    statistics = std::make_shared<NodeStatistics>();
+    auto first = std::make_shared<NodeStatistics>();
+    first->settings = {plan, &settings};
+    statistics = std::move(first);
     publish();
 }
 
@@ -113,7 +120,7 @@ Node::Node(Settings settings, unsigned workers, void* region, std::size_t region
 Node::~Node() = default;
 
 const Settings& Node::settings() const {
-    return shared_->settings;
+    return shared_->settings();
 }
 unsigned Node::workers() const {
     return shared_->workers;

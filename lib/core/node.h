@@ -43,7 +43,8 @@ struct EventRecord {
 };
 
 struct NodeStatistics {
-    std::size_t associations = 0;  // established now
+    std::shared_ptr<const Settings> settings;  // those in force: names by index
+    std::size_t associations = 0;              // established now
     std::size_t pages_free = 0;
     std::size_t pages_total = 0;
     table::TransportTable::Statistics table;
@@ -62,10 +63,10 @@ class Node {
     Node(Settings settings, unsigned workers, void* region, std::size_t region_bytes,
          Reclaimer& reclaimer, RandomSource::Seed seed);
     ~Node();
-    const Settings& settings() const;
     unsigned workers() const;
 
     // control thread
+    const Settings& settings() const;  // those in force
     /// One turn: rings from workers, gateway timers, publication of snapshots, page refill, table
     /// growth. Never blocks; call it every millisecond or so.
     void control_turn(Time now);

@@ -22,7 +22,7 @@ const sigtran::Quirks kNoQuirks{};
 
 Routed Worker::State::deliver(Slot& from, const sctp::Message& message, Time now) {
     const sigtran::Quirks& quirks =
-        from.peer == kNoPeer ? kNoQuirks : shared.settings.peers[from.peer.value].m3ua.quirks;
+        from.peer == kNoPeer ? kNoQuirks : settings().peers[from.peer.value].m3ua.quirks;
     const bool tolerated =
         quirks.ppid_any && (message.ppid.value == 0 || message.ppid == kPpidM3uaSwapped);
     if (message.ppid != kPpidM3ua && !tolerated)
@@ -48,7 +48,7 @@ Routed Worker::State::to_control(Slot& from, const sctp::Message& message, Recor
 Routed Worker::State::deliver_data(Slot& from, const sctp::Message& message, Time /*now*/) {
     Drop why{};
     const auto accepted = sigtran::accept_data(snapshot->distribution, from.peer,
-                                               shared.settings.peers[from.peer.value].m3ua.quirks,
+                                               settings().peers[from.peer.value].m3ua.quirks,
                                                message.stream, message.data, why);
     if (!accepted) {
         counters.drop(why);
@@ -63,7 +63,7 @@ Routed Worker::State::deliver_data(Slot& from, const sctp::Message& message, Tim
 Routed Worker::State::route(PeerIndex /*from_peer*/, AsIndex from_as,
                             const sigtran::ProtocolData& data) {
     const std::uint16_t instance = snapshot->distribution.servers[from_as.value].instance;
-    const mtp3::Decision decision = shared.routes.route(instance, {.opc = data.opc,
+    const mtp3::Decision decision = plan().routes.route(instance, {.opc = data.opc,
                                                                    .dpc = data.dpc,
                                                                    .service_indicator = data.si,
                                                                    .network_indicator = data.ni,
@@ -102,8 +102,8 @@ Routed Worker::State::to_peer(PeerIndex peer, const sigtran::AsView& as,
     if (!link.up) return Routed::again;  // the next snapshot names another
     const Slot& target = shared.slots[link.ref.slot];
     if (target.congested.load(std::memory_order_relaxed)) return Routed::again;
-    const auto stream = sigtran::stream_for(data.sls, link.streams_out,
-                                            shared.settings.peers[peer.value].m3ua.quirks);
+    const auto stream =
+        sigtran::stream_for(data.sls, link.streams_out, settings().peers[peer.value].m3ua.quirks);
     if (!stream) return counters.drop(Drop::m3ua_stream_zero), Routed::done;
     const sigtran::DataHeader header = sigtran::encode_data_header(as, data);
     const std::span<const std::uint8_t> pieces[] = {header.span(), data.user_data,

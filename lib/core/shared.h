@@ -32,10 +32,24 @@ struct PeerLink {
     bool up = false;
 };
 
-/// Immutable once published. Old ones are freed after a grace period.
+/// The configuration as workers use it; a reload replaces it as a whole. Immutable.
+struct Plan {
+    Plan(Settings s, std::uint64_t which);
+    Plan(const Plan&) = delete;
+    Plan& operator=(const Plan&) = delete;
+
+    const Settings settings;
+    const AccessList access;  // refers to `settings`
+    const mtp3::RouteTable routes;
+    const std::uint64_t generation;  // 0 at start, one more with each reload
+};
+
+/// Immutable once published. Old ones are freed after a grace period, and with the last one of a
+/// plan the plan.
 struct Snapshot {
     sigtran::Distribution distribution;
     std::vector<PeerLink> links;  // by PeerIndex
+    std::shared_ptr<const Plan> plan;
 };
 
 struct alignas(64) WorkerShared {
@@ -55,7 +69,8 @@ struct Node::Shared {
            RandomSource::Seed seed);
     ~Shared();
 
-    Settings settings;  // all: ro
+    std::shared_ptr<const Plan> plan;  // control: rw; workers read the snapshot's
+    const Settings& settings() const { return plan->settings; }
     unsigned workers;
     Reclaimer& reclaimer;
     RandomSource random;  // control: rw (and the constructor, for the workers' seeds)
@@ -63,8 +78,6 @@ struct Node::Shared {
     std::array<std::uint8_t, 32> cookie_key_previous{};
     std::vector<RandomSource::Seed> worker_seeds;
     TagHint tag_hint;
-    AccessList access;
-    mtp3::RouteTable routes;  // all: ro
 
     // memory: [slots][pages]
     Slot* slots = nullptr;

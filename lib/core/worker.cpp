@@ -24,24 +24,32 @@ Worker::State::State(Node& node, WorkerIndex i)
       counters(mine.counters),
       blocks(mine.pages),
       random(shared.worker_seeds[i.value]),
-      cookies(shared.cookie_key, shared.cookie_key_previous, shared.settings.node_id),
+      cookies(shared.cookie_key, shared.cookie_key_previous, shared.settings().node_id),
       tags(shared.tag_hint, random),
       wheel(Time{}),
       scratch(sctp::kMaxMessageBytes),
-      init_budget(shared.settings.init_per_second),
-      out_of_the_blue_budget(shared.settings.out_of_the_blue_per_second),
-      pending(shared.settings.servers.size()) {
+      init_budget(shared.settings().init_per_second),
+      out_of_the_blue_budget(shared.settings().out_of_the_blue_per_second),
+      pending(shared.settings().servers.size()) {
     free_slots.reserve(shared.slot_count);
     snapshot = shared.snapshot.load(std::memory_order_acquire);
 }
 
 Worker::State::~State() = default;
 
+void Worker::State::take_snapshot() {
+    snapshot = shared.snapshot.load(std::memory_order_acquire);
+    if (plan().generation == plan_generation) return;
+    plan_generation = plan().generation;
+    init_budget.set_rate(settings().init_per_second);
+    out_of_the_blue_budget.set_rate(settings().out_of_the_blue_per_second);
+}
+
 sctp::Environment Worker::State::environment(std::uint16_t listener, std::uint16_t profile,
                                              Time now) {
     return {.now = now,
-            .profile = shared.settings.profiles[profile].values,
-            .local_addresses = shared.settings.listeners[listener].addresses,
+            .profile = settings().profiles[profile].values,
+            .local_addresses = settings().listeners[listener].addresses,
             .pages = mine.pages,
             .blocks = blocks,
             .random = random,
@@ -72,7 +80,7 @@ bool Worker::State::judge(const PacketView& view, Arrival& out) {
     const wire::SctpHeader& header = packet->header;
     if (header.source_port == 0 || header.destination_port == 0)
         return counters.drop(Drop::port_zero), false;
-    const auto listener = shared.access.listener(header.destination_port, ip->destination);
+    const auto listener = plan().access.listener(header.destination_port, ip->destination);
     out.sctp = {.source = ip->source,
                 .destination = ip->destination,
                 .source_port = header.source_port,
@@ -168,7 +176,7 @@ Worker::~Worker() = default;
 
 void Worker::receive(std::span<const PacketView> burst, Time now, sctp::TransmitSink& sink) {
     State& s = *state_;
-    s.snapshot = s.shared.snapshot.load(std::memory_order_acquire);
+    s.take_snapshot();
     burst = burst.first(std::min(burst.size(), kBurst));
     std::array<Arrival, kBurst> arrivals;
     std::size_t n = 0;
@@ -184,7 +192,7 @@ void Worker::receive(std::span<const PacketView> burst, Time now, sctp::Transmit
 
 bool Worker::advance(Time now, sctp::TransmitSink& sink) {
     State& s = *state_;
-    s.snapshot = s.shared.snapshot.load(std::memory_order_acquire);
+    s.take_snapshot();
     bool worked = s.take_handed(now, sink);
     worked |= s.take_commands(now);
     worked |= s.settle_pending();
@@ -203,6 +211,7 @@ bool Worker::advance(Time now, sctp::TransmitSink& sink) {
 }
 
 bool Worker::flush(Time now, sctp::TransmitSink& sink) {
+    state_->take_snapshot();
     return state_->flush_dirty(now, sink);
 }
 

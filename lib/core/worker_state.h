@@ -72,6 +72,7 @@ struct Worker::State {
     const Snapshot* snapshot = nullptr;       // of this turn
     const Snapshot* last_snapshot = nullptr;  // address only: tells a change, never read
     std::vector<PendingQueue> pending;        // by AS, sized once
+    std::uint64_t plan_generation = 0;        // whose budgets are in force
     bool first_routing = true;                // false: a message that was counted as routed before
     std::size_t pending_here = 0;             // messages in all of them
     std::vector<Slot*> free_slots;            // reserved once
@@ -81,6 +82,10 @@ struct Worker::State {
     std::size_t owed_reports = 0;
 
     // worker.cpp
+    /// The snapshot that is valid until the next quiescent report, and what a reload changed.
+    void take_snapshot();
+    const Plan& plan() const { return *snapshot->plan; }
+    const Settings& settings() const { return snapshot->plan->settings; }
     bool judge(const PacketView& view, Arrival& out);
     void take_burst(std::span<const Arrival> arrivals, Time now, sctp::TransmitSink& sink,
                     bool handed_off);

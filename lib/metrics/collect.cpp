@@ -14,8 +14,10 @@ Snapshot collect(const core::Node& node) {
     }
     snapshot.control = CounterValues::of(node.control_counters());
     if (const auto statistics = node.statistics()) snapshot.statistics = *statistics;
-    for (const auto& server : node.settings().servers) snapshot.as_names.push_back(server.name);
-    for (const auto& peer : node.settings().peers) snapshot.peer_names.push_back(peer.m3ua.name);
+    if (const auto& settings = snapshot.statistics.settings) {
+        for (const auto& server : settings->servers) snapshot.as_names.push_back(server.name);
+        for (const auto& peer : settings->peers) snapshot.peer_names.push_back(peer.m3ua.name);
+    }
     return snapshot;
 }
 
