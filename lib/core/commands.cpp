@@ -52,19 +52,20 @@ void Worker::State::obey(const Record& record, Time now) {
 /// A message that another worker routed to an association of ours. The sender looked at `congested`
 /// (half of the send buffer) before it wrote; when the buffer is full all the same the message
 /// waits in its server's queue.
-void Worker::State::message_for(const Record& record, Time now) {
+bool Worker::State::message_for(const Record& record, Time now) {
     Slot* slot = find(record.header.ref);
     if (slot == nullptr) {
-        // Older messages of the ended association come first.
+        // Older messages of the ended association come first, a slice a turn.
         const AssociationRef& ref = record.header.ref;
-        if (ref.slot < shared.slot_count && shared.slots[ref.slot].generation == ref.generation)
-            while (!salvage(shared.slots[ref.slot], now)) {
-            }
-        return reroute(record.header.peer, record.bytes);
+        if (ref.slot < shared.slot_count && shared.slots[ref.slot].generation == ref.generation &&
+            !salvage(shared.slots[ref.slot], now))
+            return false;
+        reroute(record.header.peer, record.bytes);
+        return true;
     }
     // Behind what already waits: one queue keeps the order, and whoever routes to its server holds
     // until it is empty.
-    if (pending_here > 0) return reroute(record.header.peer, record.bytes);
+    if (pending_here > 0) return reroute(record.header.peer, record.bytes), true;
     sctp::Environment env = environment(*slot, now);
     const std::span<const std::uint8_t> pieces[] = {record.bytes};
     switch (slot->association.send(env, record.header.stream, kPpidM3ua, false, pieces)) {
@@ -83,6 +84,7 @@ void Worker::State::message_for(const Record& record, Time now) {
             break;
     }
     mark_dirty(*slot);
+    return true;
 }
 
 bool Worker::State::take_handed(Time now, sctp::TransmitSink& sink) {
@@ -95,7 +97,7 @@ bool Worker::State::take_handed(Time now, sctp::TransmitSink& sink) {
             if (raw.empty()) break;
             const Record record = view_record(raw);
             if (record.header.kind == RecordKind::message) {
-                message_for(record, now);
+                if (!message_for(record, now)) break;
             } else {
                 // Judged by the first worker, checksum too; judged again without it, for the views.
                 Arrival arrival;

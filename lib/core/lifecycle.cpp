@@ -10,6 +10,7 @@ namespace signalbox::core {
 namespace {
 
 constexpr std::size_t kBlocksPerSlice = 64;  // freed of one association per turn (STR-3)
+constexpr std::size_t kSlotsPerTurn = 64;    // of those that end, and of those that owe
 constexpr std::size_t kMoreNodesBytes =
     (sctp::kMaxRemoteAddresses - kInlineNodes) * sizeof(table::Node);
 
@@ -101,16 +102,13 @@ void Worker::State::happened(Slot& slot, const sctp::EventRecord& event, Time no
         case sctp::Event::up:
             slot.established = true;
             mine.established.fetch_add(1, std::memory_order_relaxed);
-            report(slot, RecordKind::association_up, EventKind::association_up, 0, now);
+            report(slot, RecordKind::association_up, now);
             break;
         case sctp::Event::restarted:
-            report(slot, RecordKind::association_restarted, EventKind::association_restarted, 0,
-                   now);
+            report(slot, RecordKind::association_restarted, now);
             break;
         case sctp::Event::paths_changed:
-            // A busy shard leaves the new path without entry for now; the next packet's effects try
-            // again.
-            index_paths(slot);
+            if (!index_paths(slot)) owe(slot);  // a busy shard or no page: settle() tries again
             break;
         case sctp::Event::path_down:
         case sctp::Event::path_up: {
@@ -142,35 +140,53 @@ void Worker::State::happened(Slot& slot, const sctp::EventRecord& event, Time no
 
 /// Up, restart and end must reach control whatever its ring's state: what does not fit is owed. An
 /// end overrides the rest.
-void Worker::State::report(Slot& slot, RecordKind kind, EventKind event, std::uint16_t detail,
-                           Time now) {
-    const RecordHeader header{
-        .kind = kind,
-        .streams_out = slot.association.streams_out(),
-        .ref = ref_of(slot),
-        .peer = slot.peer,
-        .event = {.kind = event, .peer = slot.peer, .as = kNoAs, .detail = detail, .when = now}};
-    if (!slot.owes_report && push_record(mine.to_control, header)) return;
-    if (!slot.owes_report) ++owed_reports;
-    slot.owes_report = true;
+void Worker::State::report(Slot& slot, RecordKind kind, Time now) {
     slot.pending_report = kind;
+    if (!slot.owes_report && push_report(slot, now)) return;
+    slot.owes_report = true;
+    owe(slot);
 }
 
-void Worker::State::settle_reports(Time now) {
-    if (owed_reports == 0) return;
-    const std::size_t used =
-        std::min(shared.slots_fresh.load(std::memory_order_relaxed), shared.slot_count);
-    for (std::size_t i = 0; i < used && owed_reports > 0; ++i) {
-        Slot& slot = shared.slots[i];
-        if (!slot.owes_report || slot.nodes[0].worker != index.value) continue;
-        slot.owes_report = false;
-        --owed_reports;
-        const EventKind event = slot.pending_report == RecordKind::association_ended
-                                    ? EventKind::association_lost
-                                    : EventKind::association_up;
-        report(slot, slot.pending_report, event, 0, now);
-        if (slot.owes_report) return;  // still full
+bool Worker::State::push_report(const Slot& slot, Time now) {
+    EventRecord event{.kind = EventKind::association_up,
+                      .peer = slot.peer,
+                      .as = kNoAs,
+                      .detail = 0,
+                      .when = now};
+    if (slot.pending_report == RecordKind::association_restarted)
+        event.kind = EventKind::association_restarted;
+    if (slot.pending_report == RecordKind::association_ended) {
+        event.kind = slot.end_event;
+        event.detail = slot.end_cause;
     }
+    return push_record(mine.to_control, {.kind = slot.pending_report,
+                                         .streams_out = slot.association.streams_out(),
+                                         .ref = ref_of(slot),
+                                         .peer = slot.peer,
+                                         .event = event});
+}
+
+void Worker::State::owe(Slot& slot) {
+    if (slot.unsettled) return;
+    slot.unsettled = true;
+    unsettled.push(slot);
+}
+
+bool Worker::State::settle(Time now) {
+    bool settled = false;
+    const std::size_t slice = std::min(unsettled.size(), kSlotsPerTurn);
+    for (std::size_t n = 0; n < slice; ++n) {
+        Slot& slot = unsettled.pop();
+        if (slot.owes_report && push_report(slot, now)) slot.owes_report = false;
+        const bool indexed = slot.ended || index_paths(slot);
+        if (slot.owes_report || !indexed) {
+            unsettled.push(slot);
+            continue;
+        }
+        slot.unsettled = false;
+        settled = true;
+    }
+    return settled;
 }
 
 void Worker::State::end(Slot& slot, EventKind why, std::uint16_t cause) {
@@ -182,15 +198,14 @@ void Worker::State::end(Slot& slot, EventKind why, std::uint16_t cause) {
     slot.end_event = why;
     slot.end_cause = cause;
     mark_dirty(slot);  // a last ABORT or SHUTDOWN COMPLETE may wait
-    slot.next_ending = ending;
-    ending = &slot;
+    ending.push(slot);
 }
 
 /// Slices: table entries out (a shard may be busy), a grace period, memory, slot. True when the
 /// slot is free.
 bool Worker::State::take_down_one(Slot& slot, Time now) {
     if (slot.dirty || !salvage(slot, now)) return false;
-    if (slot.blocked || slot.owes_report) return false;
+    if (slot.blocked || slot.unsettled) return false;
     while (slot.nodes_inserted > 0) {
         if (!shared.table->remove(slot.node(slot.nodes_inserted - 1u))) return false;
         --slot.nodes_inserted;
@@ -209,16 +224,13 @@ bool Worker::State::take_down_one(Slot& slot, Time now) {
 
 bool Worker::State::take_down(Time now) {
     bool worked = false;
-    Slot** link = &ending;
-    while (*link != nullptr) {
-        Slot& slot = **link;
-        if (take_down_one(slot, now)) {
-            *link = slot.next_ending;
-            slot.next_ending = nullptr;
+    const std::size_t slice = std::min(ending.size(), kSlotsPerTurn);
+    for (std::size_t n = 0; n < slice; ++n) {
+        Slot& slot = ending.pop();
+        if (take_down_one(slot, now))
             worked = true;
-        } else {
-            link = &slot.next_ending;
-        }
+        else
+            ending.push(slot);
     }
     return worked;
 }

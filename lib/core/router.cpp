@@ -155,8 +155,7 @@ bool Worker::State::salvage(Slot& slot, Time now) {
     if (slot.salvaged) return true;
     if (!take_back(slot, now)) return false;
     slot.salvaged = true;
-    if (slot.established || slot.client)
-        report(slot, RecordKind::association_ended, slot.end_event, slot.end_cause, now);
+    if (slot.established || slot.client) report(slot, RecordKind::association_ended, now);
     return true;
 }
 

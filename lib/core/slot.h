@@ -32,6 +32,7 @@ struct alignas(64) Slot {
     Slot* next_dirty = nullptr;
     Slot* next_blocked = nullptr;
     Slot* next_ending = nullptr;
+    Slot* next_unsettled = nullptr;
     std::uint64_t grace_token = 0;
     std::uint32_t generation = 0;
     PeerIndex peer = kNoPeer;
@@ -43,6 +44,7 @@ struct alignas(64) Slot {
     bool established = false;  // was up: counted in the gauge
     bool client = false;       // we opened it: its failure is news too
     bool ended = false;        // closed, aborted or lost; being taken down
+    bool unsettled = false;    // on the list of those that owe a table entry or a report
     bool salvaged = false;     // ended, and what it had not delivered waits in its servers' queues
     EventKind end_event{};     // why it ended
     std::uint16_t end_cause = 0;
@@ -61,7 +63,7 @@ struct alignas(64) Slot {
         grace_token = 0;
         ++generation;
         nodes_inserted = 0;
-        dirty = blocked = established = client = ended = salvaged = owes_report = false;
+        dirty = blocked = established = client = ended = salvaged = owes_report = unsettled = false;
         congested.store(false, std::memory_order_relaxed);
     }
     table::Node& node(std::size_t path) {

@@ -197,7 +197,7 @@ bool Worker::advance(Time now, sctp::TransmitSink& sink) {
     worked |= s.take_commands(now);
     worked |= s.settle_pending();
     worked |= s.retry_blocked(now);
-    s.settle_reports(now);
+    worked |= s.settle(now);
     const std::size_t expired = s.wheel.advance(now, kTimersPerTurn, [&](TimerNode& node) {
         Slot& slot = *static_cast<SlotTimer&>(node).slot;
         sctp::Environment env = s.environment(slot, now);
@@ -217,7 +217,7 @@ bool Worker::flush(Time now, sctp::TransmitSink& sink) {
 
 Time Worker::next_deadline() const {
     const State& s = *state_;
-    if (s.dirty != nullptr || s.blocked != nullptr || s.ending != nullptr || s.owed_reports > 0)
+    if (s.dirty != nullptr || s.blocked != nullptr || !s.ending.empty() || !s.unsettled.empty())
         return Time{};
     return s.wheel.next_deadline();
 }

@@ -41,6 +41,34 @@ struct PendingMessage {
     bool routed_before = false;  // it came back from an association
 };
 
+/// A queue through the slots themselves: the first is served, and what is not finished goes to the
+/// end. So a bounded number a turn serves all in turn, however many wait.
+template <Slot* Slot::*Next>
+class SlotQueue {
+ public:
+    bool empty() const { return first_ == nullptr; }
+    void push(Slot& slot) {
+        slot.*Next = nullptr;
+        (last_ != nullptr ? last_->*Next : first_) = &slot;
+        last_ = &slot;
+        ++size_;
+    }
+    Slot& pop() {
+        Slot& slot = *first_;
+        first_ = slot.*Next;
+        if (first_ == nullptr) last_ = nullptr;
+        slot.*Next = nullptr;
+        --size_;
+        return slot;
+    }
+    std::size_t size() const { return size_; }
+
+ private:
+    Slot* first_ = nullptr;
+    Slot* last_ = nullptr;
+    std::size_t size_ = 0;
+};
+
 struct PendingQueue {
     PendingMessage* first = nullptr;
     PendingMessage* last = nullptr;
@@ -78,8 +106,8 @@ struct Worker::State {
     std::vector<Slot*> free_slots;            // reserved once
     Slot* dirty = nullptr;                    // lists through the slots
     Slot* blocked = nullptr;
-    Slot* ending = nullptr;
-    std::size_t owed_reports = 0;
+    SlotQueue<&Slot::next_ending> ending;        // being taken down
+    SlotQueue<&Slot::next_unsettled> unsettled;  // owe the table an entry or control a report
 
     // worker.cpp
     /// The snapshot that is valid until the next quiescent report, and what a reload changed.
@@ -121,11 +149,13 @@ struct Worker::State {
     bool index_paths(Slot& slot);  // false: busy, try again
     void apply_effects(Slot& slot, Time now);
     void happened(Slot& slot, const sctp::EventRecord& event, Time now);
-    void report(Slot& slot, RecordKind kind, EventKind event, std::uint16_t detail, Time now);
+    void report(Slot& slot, RecordKind kind, Time now);
+    bool push_report(const Slot& slot, Time now);
     void end(Slot& slot, EventKind why, std::uint16_t cause);
-    bool take_down(Time now);  // one slice of every association that ends
+    bool take_down(Time now);  // a slice of some of the associations that end
     bool take_down_one(Slot& slot, Time now);
-    void settle_reports(Time now);
+    void owe(Slot& slot);
+    bool settle(Time now);  // what was owed; true: something was settled
     bool connect(PeerIndex peer, Time now);
     AssociationRef ref_of(const Slot& slot) const;
     Slot* find(const AssociationRef& ref);
@@ -154,7 +184,7 @@ struct Worker::State {
     bool take_commands(Time now);
     bool take_handed(Time now, sctp::TransmitSink& sink);
     void obey(const Record& record, Time now);
-    void message_for(const Record& record, Time now);
+    bool message_for(const Record& record, Time now);  // false: not yet, offer it again
 };
 
 }  // namespace signalbox::core

@@ -98,6 +98,14 @@ void CoreLab::flush(Asp& asp) {
     asp.association->flush(env, to_gateway_);
 }
 
+void CoreLab::abort(Asp& asp, std::uint16_t cause) {
+    sctp::Environment env = asp_environment(asp);
+    effects_.clear();
+    asp.association->abort(env, cause, effects_);
+    asp.association->flush(env, to_gateway_);
+    asp.silent = true;
+}
+
 void CoreLab::run_asps() {
     for (Asp& asp : asps) {
         if (asp.silent) continue;
@@ -173,7 +181,7 @@ void CoreLab::turn(Duration step) {
     edge(false);
     from_gateway_.collect();
     ++reclaimer.turn;
-    node->control_turn(now);
+    if (!control_paused) node->control_turn(now);
     std::vector<IpBytes> packets;
     packets.swap(from_gateway_.packets);
     feed_asps(packets);

@@ -94,6 +94,8 @@ class CoreLab {
     /// A process of the configured peer starts and opens its association.
     Asp& start(PeerIndex peer);
     void send(Asp& asp, StreamId stream, std::span<const std::uint8_t> m3ua, Ppid ppid = Ppid{3});
+    /// The ASP aborts its association with this cause code.
+    void abort(Asp& asp, std::uint16_t cause);
     /// What the ASP has queued leaves now, in packets of its own.
     void flush(Asp& asp);
     /// One turn of everything; time goes on by `step`.
@@ -115,6 +117,7 @@ class CoreLab {
     HeapPages asp_pages;
     std::function<bool(const IpBytes&, bool to_gateway)> cut;  // true: the wire loses this packet
     std::uint64_t packets_to_gateway = 0;
+    bool control_paused = false;  // the control thread does not get to run
     bool measure_only_workers =
         false;  // the wire's double does not allocate inside the worker's calls
     std::function<void(bool entering)>

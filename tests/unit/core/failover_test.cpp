@@ -2,6 +2,7 @@
 // What happens when an ASP dies, a path is cut, an application server is away for a while.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <set>
 
 #include "support/core_lab.h"
@@ -190,4 +191,51 @@ TEST_CASE("decision 14: a slow ASP closes the sender's window instead of losing 
     CHECK(data_count(slow) == 2000);
     CHECK(lab.drops(Drop::send_buffer_full) == 0);
     CHECK(lab.drops(Drop::peer_congested) == 0);
+}
+
+TEST_CASE("what control must know waits for room in its ring and keeps its cause") {
+    CoreLab lab(one_asp_per_server(6), {});
+    Asp& loud = lab.start(PeerIndex{0});
+    bring_up(lab, loud, 100);
+    Asp& second = lab.start(PeerIndex{1});
+    bring_up(lab, second, 101);
+    core::EventRecord event;
+    while (lab.node->next_event(event)) {
+    }
+
+    // BEATs until the ring of 1 MiB is full, and nobody takes them out: long ones first, then the
+    // shortest, so that no report fits behind them.
+    lab.control_paused = true;
+    std::vector<std::uint8_t> beat{1, 0, 3, 3, 0, 0, 0xea, 0x68, 0, 9, 0xea, 0x60};
+    beat.resize(60008);
+    for (int i = 0; i < 17; ++i) {
+        lab.send(loud, StreamId{0}, beat);
+        lab.run(20ms);
+    }
+    const std::vector<std::uint8_t> short_beat{1, 0, 3, 3, 0, 0, 0, 8};
+    for (int i = 0; i < 1000; ++i) {
+        lab.send(loud, StreamId{0}, short_beat);
+        if (i % 50 == 0) lab.run(20ms);
+    }
+    std::deque<Asp*> late;
+    for (std::uint32_t i = 2; i < 6; ++i) late.push_back(&lab.start(PeerIndex{i}));
+    lab.run(500ms);
+    for (const Asp* asp : late) REQUIRE(asp->association->state() == sctp::State::established);
+    lab.abort(second, 12);
+    lab.run(500ms);
+
+    lab.control_paused = false;
+    lab.run(2s);
+    std::vector<std::uint32_t> up;
+    std::vector<std::uint32_t> aborted;
+    while (lab.node->next_event(event)) {
+        if (event.kind == core::EventKind::association_up) up.push_back(event.peer.value);
+        if (event.kind != core::EventKind::association_aborted) continue;
+        aborted.push_back(event.peer.value);
+        REQUIRE(event.detail == 12);  // the cause that the ASP gave
+    }
+    std::sort(up.begin(), up.end());
+    REQUIRE(up == std::vector<std::uint32_t>{2, 3, 4, 5});
+    REQUIRE(aborted == std::vector<std::uint32_t>{1});
+    for (std::uint32_t i = 2; i < 6; ++i) bring_up(lab, *late[i - 2], 100 + i);
 }
