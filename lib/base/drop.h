@@ -26,7 +26,10 @@ namespace signalbox {
     X(l2_unknown_ethertype, "frame of a protocol that is not served")                        \
     X(arp_malformed, "ARP or neighbour discovery message is malformed")                      \
     X(icmp_not_served, "ICMP message of a type that is not served")                          \
+    X(icmp_malformed, "ICMP message that is short or whose checksum is wrong")               \
     X(icmp_unmatched, "ICMP error that quotes no association or a wrong tag")                \
+    X(icmp_ignored, "ICMP error with the right tag that changes nothing here")               \
+    X(icmp_limited, "ICMP error over the budget")                                            \
     X(neighbour_unresolved, "no answer from the neighbour, or its queue is full")            \
     X(no_route, "no route or gateway for the destination")                                   \
     /* SCTP packet */                                                                        \

@@ -262,6 +262,7 @@ constexpr Key kLog[] = {
 constexpr Key kLimits[] = {
     integer("init_per_second", 1, kMaxUint32, "50000", "INITs answered by the node"),
     integer("out_of_the_blue_per_second", 0, kMaxUint32, "1000", "strangers' packets answered"),
+    integer("icmp_per_second", 0, kMaxUint32, "1000", "ICMP errors looked at, by each worker"),
 };
 
 constexpr Key kRoot[] = {

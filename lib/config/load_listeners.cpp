@@ -30,6 +30,8 @@ void Loader::load_node(const Node& root) {
             static_cast<std::uint32_t>(limits->number_of("init_per_second"));
         out_.core.out_of_the_blue_per_second =
             static_cast<std::uint32_t>(limits->number_of("out_of_the_blue_per_second"));
+        out_.core.icmp_per_second =
+            static_cast<std::uint32_t>(limits->number_of("icmp_per_second"));
     }
 }
 

@@ -52,6 +52,7 @@ struct Settings {
     std::vector<sigtran::AsSettings> servers;
     std::uint32_t init_per_second = 50000;
     std::uint32_t out_of_the_blue_per_second = 1000;
+    std::uint32_t icmp_per_second = 1000;
 };
 
 }  // namespace signalbox::core

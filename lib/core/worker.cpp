@@ -30,6 +30,7 @@ Worker::State::State(Node& node, WorkerIndex i)
       scratch(sctp::kMaxMessageBytes),
       init_budget(shared.settings().init_per_second),
       out_of_the_blue_budget(shared.settings().out_of_the_blue_per_second),
+      icmp_budget(shared.settings().icmp_per_second),
       pending(shared.settings().servers.size()) {
     free_slots.reserve(shared.slot_count);
     snapshot = shared.snapshot.load(std::memory_order_acquire);
@@ -66,6 +67,9 @@ bool Worker::State::judge(const PacketView& view, Arrival& out) {
     const wire::IpPacket* const ip = std::get_if<wire::IpPacket>(&parsed);
     // A port reassembles; a fragment that comes this far belongs to nothing.
     if (ip->fragment.is_fragment()) return counters.drop(Drop::ip_fragment_refused), false;
+    out.ip = view.ip;
+    out.icmp = ip->is(ip->source.is_v4() ? wire::IpProtocol::icmp : wire::IpProtocol::icmpv6);
+    if (out.icmp) return true;
     if (ip->protocol != wire::kIpProtocolSctp) return counters.drop(Drop::ip_not_sctp), false;
     if (!ip->source.is_usable_unicast() || ip->source == ip->destination)
         return counters.drop(Drop::ip_bad_source), false;
@@ -87,7 +91,6 @@ bool Worker::State::judge(const PacketView& view, Arrival& out) {
                 .destination_port = header.destination_port,
                 .tag = header.tag,
                 .chunks = packet->chunks};
-    out.ip = view.ip;
     out.listening = listener.has_value();
     out.listener = listener.value_or(0);
     return true;
@@ -183,7 +186,11 @@ void Worker::receive(std::span<const PacketView> burst, Time now, sctp::Transmit
     std::uint64_t bytes = 0;
     for (const PacketView& view : burst) {
         bytes += view.ip.size();
-        if (s.judge(view, arrivals[n])) ++n;
+        if (!s.judge(view, arrivals[n])) continue;
+        if (arrivals[n].icmp)
+            s.icmp_received(arrivals[n], now, false);
+        else
+            ++n;
     }
     s.counters.add(Count::rx_packets, burst.size());
     s.counters.add(Count::rx_bytes, bytes);

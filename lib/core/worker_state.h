@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one worker keeps. Its functions are spread by concern:
 //   worker.cpp     the three passes over a burst, timers, flush
+//   icmp.cpp       ICMP errors about packets that we sent
 //   listener.cpp   packets of no association: INIT, COOKIE ECHO, out of the blue
 //   lifecycle.cpp  slots, table entries, events of associations, taking down
 //   router.cpp     delivered messages: decode, route, encode, send, hold
@@ -29,6 +30,7 @@ struct Arrival {
     std::span<const std::uint8_t> ip;  // whole, for the hand-off
     std::uint16_t listener = 0;
     bool listening = false;
+    bool icmp = false;  // an ICMP error: nothing but `ip` is set
 };
 
 /// A message that waits for its AS: one block. The user data follows.
@@ -97,6 +99,7 @@ struct Worker::State {
     std::vector<std::uint8_t> scratch;  // sized once
     Budget init_budget;
     Budget out_of_the_blue_budget;
+    Budget icmp_budget;
     const Snapshot* snapshot = nullptr;       // of this turn
     const Snapshot* last_snapshot = nullptr;  // address only: tells a change, never read
     std::vector<PendingQueue> pending;        // by AS, sized once
@@ -130,6 +133,9 @@ struct Worker::State {
     }
     void rearm(Slot& slot);
     bool flush_dirty(Time now, sctp::TransmitSink& sink);
+
+    // icmp.cpp
+    void icmp_received(const Arrival& arrival, Time now, bool handed_off);
 
     // listener.cpp
     void no_association(const Arrival& arrival, Time now, sctp::TransmitSink& sink,

@@ -32,6 +32,13 @@ Taken handled() {
     return taken;
 }
 
+Taken for_core(Taken::What what, Bytes ip) {
+    Taken taken;
+    taken.what = what;
+    taken.ip = ip;
+    return taken;
+}
+
 IpAddress all_nodes() {
     IpAddress group;
     group.bytes = {0xff, 0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
@@ -175,8 +182,11 @@ Taken take_icmp(const Station& station, const Addressing& addressing, const wire
     if (!addressing.port_of(packet.destination)) return discard(Drop::ip_not_ours);
     if (!packet.source.is_usable_unicast()) return discard(Drop::ip_bad_source);
     const auto icmp = wire::parse_icmp(packet);
-    if (!icmp || icmp->kind != wire::IcmpKind::echo_request) return discard(Drop::icmp_not_served);
-    return take_echo(station, packet, from, answer);
+    if (!icmp) return discard(Drop::icmp_malformed);
+    if (icmp->kind == wire::IcmpKind::echo_request) return take_echo(station, packet, from, answer);
+    // An error may be about an association's packet: RFC 9260 section 10 is the core's matter.
+    return wire::is_error(icmp->kind) ? for_core(What::packet, packet.whole)
+                                      : discard(Drop::icmp_not_served);
 }
 
 /// The common case without a full look: SCTP right behind the IP header, not a fragment. The core
@@ -191,13 +201,6 @@ bool plainly_sctp(Bytes ip) {
 IpAddress destination_of(Bytes ip) {
     return ip[0] >> 4 == 4 ? IpAddress::v4(wire::load_u32(ip, 16))
                            : wire::detail::load_ipv6(ip, 24);
-}
-
-Taken for_core(Taken::What what, Bytes ip) {
-    Taken taken;
-    taken.what = what;
-    taken.ip = ip;
-    return taken;
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "sctp/packet.h"
 #include "sctp/path.h"
 #include "sctp/transmit_sink.h"
+#include "wire/icmp.h"
 #include "wire/init.h"
 
 namespace signalbox::sctp {
@@ -37,6 +38,16 @@ enum class State : std::uint8_t {  // RFC 9260 4
     shutdown_sent,
     shutdown_received,
     shutdown_ack_sent,
+};
+
+/// An ICMP error about a packet that an association sent: what it says, and what it quotes.
+struct NetworkError {
+    wire::IcmpKind kind{};
+    IpAddress remote;             // where the quoted packet was going
+    std::uint32_t mtu_bytes = 0;  // too_big
+    VerificationTag tag;
+    std::optional<VerificationTag> initiate_tag;  // of a quoted INIT
+    bool encapsulated = false;                    // in UDP (RFC 6951)
 };
 
 struct PathView {
@@ -65,6 +76,8 @@ class Association {
 
     /// One packet for this association (found by address and ports; the tag is judged here).
     void receive(Environment& env, const Packet& packet, Effects& effects);
+    /// RFC 9260 section 10: judged by the quoted tag; what it does not believe is dropped by name.
+    void network_error(Environment& env, const NetworkError& error, Effects& effects);
     /// Timers due at env.now.
     void advance(Environment& env, Effects& effects);
     /// Writes what may be sent now: control first, SACK, then as many DATA as windows and MTU
@@ -170,6 +183,9 @@ class Association {
     void start_afresh(Environment& env, const CookieContents& cookie);
     void restart(Environment& env, ReceivePass& pass, const CookieContents& cookie);
     void collide(Environment& env, ReceivePass& pass, const CookieContents& cookie);
+
+    // network_error.cpp
+    bool quotes_us(const NetworkError& error) const;
 
     // closing.cpp
     void on_shutdown(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);

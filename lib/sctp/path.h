@@ -30,6 +30,7 @@ struct Path {
     Time rtt_sent_at{};        // of rtt_tsn, or of the HEARTBEAT
     Time hb_sent_at{};
     Time last_sent_at{};  // new DATA
+    Time icmp_after{};    // the next "unreachable" counts from here on
     Duration rto{};
     Duration srtt{};  // 0: no measurement yet
     Duration rttvar{};

@@ -22,6 +22,12 @@ enum class IcmpKind : std::uint8_t {
     other,
 };
 
+/// About a packet that we sent.
+constexpr bool is_error(IcmpKind kind) {
+    return kind == IcmpKind::unreachable || kind == IcmpKind::protocol_unreachable ||
+           kind == IcmpKind::port_unreachable || kind == IcmpKind::too_big;
+}
+
 struct Icmp {
     static constexpr std::size_t kHeader = 8;
     IcmpKind kind = IcmpKind::other;

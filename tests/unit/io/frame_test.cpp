@@ -212,6 +212,27 @@ TEST_CASE("an echo request is answered in both families, data as it came") {
     CHECK(packet->payload.back() == 0x55);
 }
 
+TEST_CASE("PATH-8: an ICMP error goes to the core, other ICMP is dropped by name") {
+    Bench bench;
+    const bool v4 = GENERATE(true, false);
+    const IpAddress from = v4 ? kPeer4 : kPeer6, to = v4 ? kOur4 : kOur6;
+    const Frame sent = ip_packet(to, from, 132, kSctp);
+    const auto parsed = wire::parse_ip(sent);
+    Frame message(128);
+    const auto error = [&](std::uint8_t type, std::uint8_t code) {
+        const std::size_t bytes =
+            wire::write_icmp_error(message, from, std::get<wire::IpPacket>(parsed), type, code, 0);
+        return ip_frame(from, to, v4 ? 1 : 58, std::span{message}.first(bytes));
+    };
+    // write_icmp_error() sums for the packet's sender, who is us.
+    CHECK(bench.take(error(v4 ? 3 : 4, v4 ? 2 : 1)).what == What::packet);
+    CHECK(bench.take(error(v4 ? 3 : 1, 1)).what == What::packet);
+    CHECK(bench.take(error(v4 ? 12 : 3, 0)).why == Drop::icmp_not_served);
+    Frame broken = error(v4 ? 3 : 1, 1);
+    broken.back() ^= 1;
+    CHECK(bench.take(broken).why == Drop::icmp_malformed);
+}
+
 TEST_CASE("SCTP for us goes to the core, padding and all; for others it is dropped by name") {
     Bench bench;
     const auto taken = bench.take(ip_frame(kPeer4, kOur4, 132, kSctp));
