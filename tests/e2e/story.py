@@ -76,8 +76,11 @@ class Stage:
             file.write(text)
         return path
 
-    def start_gateway(self, config, taps=()):
-        """taps: [(switch, device)] that the daemon makes itself."""
+    def start_gateway(self, config, taps=(), far_end=None):
+        """taps: [(switch, device)] that the daemon makes itself.
+
+        far_end: called when the daemon was started, to bring up what its ports' links need.
+        """
         path = self.file('signalbox.yaml', config)
         self.gateway = lab_gateway.Gateway(DAEMON, path, f'{self.directory}/daemon.log')
         for switch, device in taps:
@@ -85,6 +88,8 @@ class Stage:
                 switch.attach_tap(device)
             except network.LabError as error:
                 raise network.LabError(f'{error}\n{self.gateway.log()}') from None
+        if far_end is not None:
+            far_end()
         self.gateway.wait_ready()
         return self.gateway
 
