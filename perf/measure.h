@@ -13,6 +13,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 namespace signalbox::perf {
@@ -68,30 +69,68 @@ inline std::string machine_name() {
 class Segments {
  public:
     void add(double value) { values_.push_back(value); }
-    double median() {
+    double median() { return quantile(0.5); }
+    double quantile(double q) {
         if (values_.empty()) return 0;
-        const auto middle = values_.begin() + static_cast<std::ptrdiff_t>(values_.size() / 2);
-        std::nth_element(values_.begin(), middle, values_.end());
-        return *middle;
+        const auto rank =
+            std::min(static_cast<std::size_t>(q * static_cast<double>(size())), values_.size() - 1);
+        const auto place = values_.begin() + static_cast<std::ptrdiff_t>(rank);
+        std::nth_element(values_.begin(), place, values_.end());
+        return *place;
     }
+    std::size_t size() const { return values_.size(); }
+    void reserve(std::size_t n) { values_.reserve(n); }
 
  private:
     std::vector<double> values_;
 };
 
+/// What a row was measured with: one form for all programs, an object in JSON.
+struct Parameter {
+    std::string name;
+    std::string value;
+    bool quoted = false;
+
+    Parameter(const char* n, const char* text) : name(n), value(text), quoted(true) {}
+    Parameter(const char* n, const std::string& text) : name(n), value(text), quoted(true) {}
+    template <class Number>
+    requires std::is_arithmetic_v<Number> Parameter(const char* n, Number number) : name(n) {
+        char text[32];
+        std::snprintf(text, sizeof text, "%.10g", static_cast<double>(number));
+        value = text;
+    }
+};
+using Parameters = std::vector<Parameter>;
+
 struct Row {
     std::string name;
     double value = 0;
     std::string unit;
-    std::string parameters;
+    Parameters parameters;
     std::string comparison;  // what it was measured beside; empty: alone
-    double ratio = 0;        // comparison's value / this value where both are costs; 0: none
+    double ratio = 0;        // how many times better than the comparison; 0: none
 };
+
+/// Processor, build and how busy the machine was when the program began.
+inline std::string machine_description() {
+    double load = 0;
+    if (getloadavg(&load, 1) != 1) load = -1;
+    char text[64];
+#ifdef NDEBUG
+    constexpr const char* kBuild = "release";
+#else
+    constexpr const char* kBuild = "debugoptimized";
+#endif
+    std::snprintf(text, sizeof text, ", %s, load %.1f", kBuild, load);
+    return machine_name() + text;
+}
 
 class Report {
  public:
     Report(const char* program, const Options& options)
-        : json_(options.json), cycles_per_ns_(calibrate_cycles_per_ns()), machine_(machine_name()) {
+        : json_(options.json),
+          cycles_per_ns_(calibrate_cycles_per_ns()),
+          machine_(machine_description()) {
         if (!json_)
             std::printf("%s on %s; %.4f counts of the time stamp per ns\n", program,
                         machine_.c_str(), cycles_per_ns_);
@@ -102,21 +141,36 @@ class Report {
     void add(const Row& row) const {
         if (json_)
             std::printf(
-                "{\"name\":\"%s\",\"value\":%.4g,\"unit\":\"%s\",\"parameters\":\"%s\","
+                "{\"name\":\"%s\",\"value\":%.4g,\"unit\":\"%s\",\"parameters\":{%s},"
                 "\"comparison\":\"%s\",\"ratio\":%.4g,\"machine\":\"%s\"}\n",
-                row.name.c_str(), row.value, row.unit.c_str(), row.parameters.c_str(),
+                row.name.c_str(), row.value, row.unit.c_str(), json_of(row.parameters).c_str(),
                 row.comparison.c_str(), row.ratio, machine_.c_str());
         else if (row.comparison.empty())
-            std::printf("%-24s %10.4g %-12s %s\n", row.name.c_str(), row.value, row.unit.c_str(),
-                        row.parameters.c_str());
+            std::printf("%-28s %10.4g %-12s %s\n", row.name.c_str(), row.value, row.unit.c_str(),
+                        text_of(row.parameters).c_str());
         else
-            std::printf("%-24s %10.4g %-12s %-44s %6.2f x against %s\n", row.name.c_str(),
-                        row.value, row.unit.c_str(), row.parameters.c_str(), row.ratio,
+            std::printf("%-28s %10.4g %-12s %-44s %6.2f x against %s\n", row.name.c_str(),
+                        row.value, row.unit.c_str(), text_of(row.parameters).c_str(), row.ratio,
                         row.comparison.c_str());
         std::fflush(stdout);
     }
 
  private:
+    static std::string json_of(const Parameters& parameters) {
+        std::string text;
+        for (const Parameter& p : parameters) {
+            const std::string quote = p.quoted ? "\"" : "";
+            text += (text.empty() ? "\"" : ",\"") + p.name + "\":" + quote + p.value + quote;
+        }
+        return text;
+    }
+    static std::string text_of(const Parameters& parameters) {
+        std::string text;
+        for (const Parameter& p : parameters)
+            text += (text.empty() ? "" : " ") + p.name + "=" + p.value;
+        return text;
+    }
+
     bool json_;
     double cycles_per_ns_;
     std::string machine_;

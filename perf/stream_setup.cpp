@@ -132,10 +132,14 @@ class Bench {
         return {times[0].median(), times[1].median()};
     }
     void add(const char* name, const std::array<double, 2>& ns) const {
-        report_.add({std::string(name) + ".few", ns[0], "ns", "streams=10+10", "", 0});
-        report_.add({std::string(name) + ".all", ns[1], "ns", "streams=65535+65535", "", 0});
-        report_.add({std::string(name) + ".all_against_few", ns[1] / ns[0], "x",
-                     "set up, use 0 to 9, release", "", 0});
+        report_.add({std::string(name) + ".few", ns[0], "ns", {{"streams", kFew}}, "", 0});
+        report_.add({std::string(name) + ".all", ns[1], "ns", {{"streams", kAll}}, "", 0});
+        report_.add({std::string(name) + ".all_against_few",
+                     ns[1] / ns[0],
+                     "x",
+                     {{"step", "set up, use 0 to 9, release"}},
+                     "",
+                     0});
     }
 
  private:
@@ -155,8 +159,12 @@ int run(const Options& options) {
         association.release(pages);
     });
     bench.add("paged", paged);
-    report.add({"paged.pages_taken", static_cast<double>(most_taken), "pages",
-                "streams=65535+65535, 0 to 9 used", "", 0});
+    report.add({"paged.pages_taken",
+                static_cast<double>(most_taken),
+                "pages",
+                {{"streams", kAll}, {"used", "0 to 9"}},
+                "",
+                0});
 
     const auto zeroed = bench.time(options.quick ? 20 : 500, 4,
                                    [](std::size_t count) { contiguous(count, Fill::zero); });
@@ -164,9 +172,13 @@ int run(const Options& options) {
     const auto filled = bench.time(options.quick ? 20 : 200, 1,
                                    [](std::size_t count) { contiguous(count, Fill::each); });
     bench.add("contiguous.each_written", filled);
-    report.add({"paged", paged[1], "ns", "streams=65535+65535", "contiguous.calloc",
-                zeroed[1] / paged[1]});
-    report.add({"paged", paged[1], "ns", "streams=65535+65535", "contiguous.each_written",
+    report.add(
+        {"paged", paged[1], "ns", {{"streams", kAll}}, "contiguous.calloc", zeroed[1] / paged[1]});
+    report.add({"paged",
+                paged[1],
+                "ns",
+                {{"streams", kAll}},
+                "contiguous.each_written",
                 filled[1] / paged[1]});
 
     Segments highest;
@@ -178,8 +190,12 @@ int run(const Options& options) {
         most_taken = std::max(most_taken, pages.taken());
         association.release(pages);
     }
-    report.add({"paged.highest_used", highest.median(), "ns",
-                "the last 10 of 65535+65535 used, pages=" + std::to_string(most_taken), "", 0});
+    report.add({"paged.highest_used",
+                highest.median(),
+                "ns",
+                {{"streams", kAll}, {"used", "the last 10"}, {"pages", most_taken}},
+                "",
+                0});
 
     if (paged[1] > kRatioMax * paged[0] || pages.taken() != 0) {
         std::fprintf(stderr, "65,535 streams cost more than twice what 10 cost, or leak pages\n");

@@ -132,10 +132,12 @@ class Bench {
     void print_size() const {
         const auto statistics = table_.statistics();
         const auto bytes = static_cast<double>(statistics.buckets) * sizeof(table::Bucket);
-        report_.add({"table.bytes_per_entry", bytes / static_cast<double>(size_), "B",
-                     "transports=" + std::to_string(size_) +
-                         " depth=" + std::to_string(statistics.max_depth),
-                     "", 0});
+        report_.add({"table.bytes_per_entry",
+                     bytes / static_cast<double>(size_),
+                     "B",
+                     {{"transports", size_}, {"depth", statistics.max_depth}},
+                     "",
+                     0});
     }
 
  private:
@@ -160,9 +162,8 @@ class Bench {
         if (peer % 64 == 0) table_.maintain();
         if (rte_hash_add_key_data(rte_, &padded, &node) != 0) std::exit(1);
     }
-    std::string parameters(std::size_t burst, bool hit) const {
-        return "transports=" + std::to_string(size_) + " burst=" + std::to_string(burst) +
-               (hit ? " hit" : " miss");
+    Parameters parameters(std::size_t burst, bool hit) const {
+        return {{"transports", size_}, {"burst", burst}, {"case", hit ? "hit" : "miss"}};
     }
     template <class Run>
     std::size_t time(Segments& segments, Run&& run) {
@@ -282,10 +283,14 @@ void compare_hashes(const Report& report) {
                            ? "hash.aes"
                            : "hash.siphash13_for_want_of_aes";
     const auto aes_ns = by_aes.median(), fold_ns = by_fold.median();
-    report.add({taken, aes_ns, "ns/key", "burst=32", "SipHash-1-3", sip_ns / aes_ns});
-    report.add({"hash.siphash13", sip_ns, "ns/key", "burst=32", "", 0});
-    report.add(
-        {"hash.folded_multiply", fold_ns, "ns/key", "burst=32", "SipHash-1-3", sip_ns / fold_ns});
+    report.add({taken, aes_ns, "ns/key", {{"burst", 32}}, "SipHash-1-3", sip_ns / aes_ns});
+    report.add({"hash.siphash13", sip_ns, "ns/key", {{"burst", 32}}, "", 0});
+    report.add({"hash.folded_multiply",
+                fold_ns,
+                "ns/key",
+                {{"burst", 32}},
+                "SipHash-1-3",
+                sip_ns / fold_ns});
 }
 
 void start_eal(bool quick) {
@@ -309,7 +314,7 @@ int run(const Options& options) {
         std::printf("seed %llu, half IPv4 half IPv6, random order, medians of segments of %zu\n",
                     static_cast<unsigned long long>(kSeed), kSegment);
     const auto control = one_chain_ns(report);
-    report.add({"control.one_chain", control, "ns/lookup", "transports=2500", "", 0});
+    report.add({"control.one_chain", control, "ns/lookup", {{"transports", 2500}}, "", 0});
     if (control < kControlMinNs) {
         std::fprintf(stderr, "the control costs too little: this benchmark sees nothing\n");
         return 1;
