@@ -143,7 +143,7 @@ TEST_CASE("an ARP reply teaches its sender, unless he is not on the link") {
     CHECK_FALSE(far.learned);
 }
 
-TEST_CASE("a station that claims our address is noticed and not learnt") {
+TEST_CASE("N02: a station that claims our address is noticed and not learnt") {
     Bench bench;
     const auto taken = bench.take(arp_frame(wire::ArpOperation::request, kOur4, kOur4));
     CHECK(taken.duplicate);

@@ -55,7 +55,7 @@ TEST_CASE("the first packet for a neighbour is kept and asks for it") {
     CHECK_FALSE(second.ask);
 }
 
-TEST_CASE("N02: a fourth packet for an unresolved neighbour is refused") {
+TEST_CASE("N01: a fourth packet for an unresolved neighbour is refused") {
     Link link;
     Packets packets;
     for (unsigned i = 0; i < 3; ++i)
@@ -78,7 +78,7 @@ TEST_CASE("an answer releases the kept packets in order, and later ones go at on
     CHECK_FALSE(r.ask);
 }
 
-TEST_CASE("N03: what a stranger says of himself makes no entry") {
+TEST_CASE("N01: what a stranger says of himself makes no entry") {
     Link link;
     CHECK_FALSE(link.table.learn(kPeer, kMac, link.now).changed);
     CHECK(link.table.size() == 0);
