@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "config/configuration.h"
+#include "documents.h"
 #include "gateway.h"
 #include "options.h"
 
@@ -38,7 +39,29 @@ void forbid_core_dumps() {
     setrlimit(RLIMIT_CORE, &limit);
 }
 
+int print(const std::string& text) {
+    const bool whole = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+    return whole && std::fflush(stdout) == 0 ? kExitOk : kExitFailed;
+}
+
+int print_document(const std::string& name) {
+    const std::string text = document(name);
+    if (!text.empty()) return print(text);
+    std::fprintf(stderr, "signalboxd: documents are\n%s", document_names().c_str());
+    return kExitUsage;
+}
+
+int print_configuration(const std::string& path) {
+    const auto printed = config::print_file(path);
+    if (const auto* errors = std::get_if<std::vector<config::Error>>(&printed))
+        return refuse(*errors);
+    return print(*std::get_if<std::string>(&printed));
+}
+
 int act(const Options& options) {
+    if (options.action == Options::Action::print_document) return print_document(options.document);
+    if (options.action == Options::Action::print_configuration)
+        return print_configuration(options.configuration);
     auto loaded = config::load_file(options.configuration);
     if (const auto* errors = std::get_if<std::vector<config::Error>>(&loaded))
         return refuse(*errors);
@@ -72,6 +95,8 @@ int main(int argc, char** argv) {
             return kExitUsage;
         case Options::Action::run:
         case Options::Action::check_configuration:
+        case Options::Action::print_configuration:
+        case Options::Action::print_document:
             break;
     }
     try {

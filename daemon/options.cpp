@@ -4,11 +4,16 @@
 namespace signalbox::daemon {
 
 const std::string_view kUsage =
-    "usage: signalboxd --config FILE [--check-config]\n"
-    "  --config FILE   configuration, YAML\n"
-    "  --check-config  only check it: exit 0 when it is good, 78 when it is refused\n"
-    "  --version       print the version\n"
-    "  --help          print this text\n";
+    "usage: signalboxd --config FILE [--check-config|--print-config]\n"
+    "       signalboxd --print-default-config|--print-schema\n"
+    "  --config FILE           configuration, YAML\n"
+    "  --check-config          only check it: exit 0 when it is good, 78 when it is refused\n"
+    "  --print-config          print every value in force and where it comes from\n"
+    "  --print-default-config  print a file with every key, its default and what it means\n"
+    "  --print-schema          print the JSON Schema of the configuration\n"
+    "  --print-document NAME   print a generated document (for packagers); no NAME is a list\n"
+    "  --version               print the version\n"
+    "  --help                  print this text\n";
 
 namespace {
 
@@ -34,7 +39,19 @@ Options parse_options(std::span<const char* const> arguments) {
             options.action = Options::Action::version;
             return options;
         }
-        if (argument == "--check-config") {
+        if (argument == "--print-schema" || argument == "--print-default-config") {
+            options.action = Options::Action::print_document;
+            options.document = argument.substr(std::string_view("--print-").size());
+            return options;
+        }
+        if (argument == "--print-document") {
+            options.action = Options::Action::print_document;
+            if (i + 1 < arguments.size()) options.document = arguments[i + 1];
+            return options;
+        }
+        if (argument == "--print-config") {
+            options.action = Options::Action::print_configuration;
+        } else if (argument == "--check-config") {
             options.action = Options::Action::check_configuration;
         } else if (argument == "--config" || argument == "-c") {
             if (++i == arguments.size()) return wrong("--config needs a file");

@@ -14,9 +14,18 @@ inline constexpr int kExitUsage = 64;    // EX_USAGE
 inline constexpr int kExitRefused = 78;  // EX_CONFIG: configuration refused
 
 struct Options {
-    enum class Action { run, check_configuration, version, help, wrong };
+    enum class Action {
+        run,
+        check_configuration,
+        print_configuration,
+        print_document,
+        version,
+        help,
+        wrong
+    };
     Action action = Action::wrong;
     std::string configuration;  // file
+    std::string document;       // of `print_document`: see documents.h
     std::string error;          // of `wrong`
 };
 

@@ -30,41 +30,6 @@ std::string_view kind_name(Node::Kind kind) {
     return "";
 }
 
-std::string_view type_name(Type type) {
-    switch (type) {
-        case Type::flag:
-            return "true or false";
-        case Type::integer:
-            return "a whole number";
-        case Type::duration:
-            return "a duration such as 500ms or 3s";
-        case Type::size:
-            return "a size such as 64KiB or 1MiB";
-        case Type::word:
-            return "a word";
-        case Type::name:
-            return "a name";
-        case Type::text:
-            return "a text";
-        case Type::path:
-            return "a path";
-        case Type::address:
-            return "an IP address";
-        case Type::prefix:
-            return "an IP address with prefix length";
-        case Type::endpoint:
-            return "an IP address with port";
-        case Type::mac:
-            return "a hardware address";
-        case Type::section:
-        case Type::named:
-            return "a map";
-        case Type::later:
-            return "nothing";
-    }
-    return "";
-}
-
 std::string write_number(Type type, std::int64_t number) {
     if (type == Type::duration) return write_duration(number);
     if (type == Type::size) return write_size(number);
@@ -302,7 +267,7 @@ void Checker::textual(Node& node, const Key& key) {
 
 void check_document(Node& root, Errors& errors) {
     if (root.kind != Node::Kind::map) {
-        const Place start = root.place.line == 0 ? Place{1, 1} : root.place;
+        const Place start = root.place.line == 0 ? Place{1, 1, root.place.file} : root.place;
         errors.add(start, "a configuration is a map of keys, this is " +
                               std::string(kind_name(root.kind)));
         root.kind = Node::Kind::map;

@@ -24,6 +24,7 @@ struct Configuration {
     metrics::Settings metrics;
     LogLevel log_level = LogLevel::info;
     LogFormat log_format = LogFormat::text;
+    std::string effective;  // the whole of it as one YAML text, defaults and all
 };
 
 struct Error {
@@ -39,6 +40,10 @@ struct Error {
 using Loaded = std::variant<Configuration, std::vector<Error>>;
 Loaded load_file(const std::string& path);
 Loaded load_text(std::string_view text, const std::string& file_name);
+
+/// The effective configuration as YAML, each value with where it comes from.
+using Printed = std::variant<std::string, std::vector<Error>>;
+Printed print_file(const std::string& path);
 
 /// What --check-config prints when all is well: for each peer profile in use, worst-case time to
 /// move to another path and to declare the association lost.

@@ -16,9 +16,8 @@ namespace {
 
 struct Stop {};  // what is left cannot be read in any useful way
 
-Place place_of(const YAML::Mark& mark) {
-    return {mark.line + 1, mark.column + 1};
-}
+/// Comments and quoted texts count too, so it is more than any honest file leaves open in them.
+constexpr long kMaxOpenBrackets = 100'000;
 
 std::string too_deep() {
     return "nested deeper than " + std::to_string(kMaxDepth) + " levels";
@@ -26,7 +25,7 @@ std::string too_deep() {
 
 class TreeBuilder : public YAML::EventHandler {
  public:
-    explicit TreeBuilder(Errors& errors) : errors_(errors) {}
+    TreeBuilder(Errors& errors, std::uint16_t file) : errors_(errors), file_(file) {}
     Node take() { return std::move(root_); }
 
     void OnDocumentStart(const YAML::Mark& mark) override {
@@ -72,6 +71,7 @@ class TreeBuilder : public YAML::EventHandler {
         std::optional<Node> pending;  // a key whose value is awaited
     };
 
+    Place place_of(const YAML::Mark& mark) const { return {mark.line + 1, mark.column + 1, file_}; }
     bool wants_key() const {
         return !open_.empty() && open_.back().node->kind == Node::Kind::map &&
                !open_.back().pending;
@@ -92,6 +92,11 @@ class TreeBuilder : public YAML::EventHandler {
         map.pending.emplace();
         map.pending->key = name;
         map.pending->key_place = place_of(mark);
+        if (map.lines_of_keys.size() >= kMaxKeysOfMap) {
+            errors_.add(place_of(mark),
+                        "more than " + std::to_string(kMaxKeysOfMap) + " keys in one map");
+            throw Stop{};
+        }
         const auto [found, fresh] = map.lines_of_keys.emplace(name, mark.line + 1);
         if (fresh) return;
         errors_.add(place_of(mark), "duplicate key '" + name + "': first given in line " +
@@ -127,6 +132,7 @@ class TreeBuilder : public YAML::EventHandler {
     void expand(Node& node, const std::string& value);
 
     Errors& errors_;
+    std::uint16_t file_;
     Node root_;
     std::vector<Open> open_;
     std::size_t nodes_ = 0;
@@ -166,26 +172,29 @@ void TreeBuilder::expand(Node& node, const std::string& value) {
 }
 
 /// What yaml-cpp cannot be given. It takes byte 4 for the end of the file and would drop the rest
-/// without a word, and it reads all brackets of one line before it says that there is one: minutes
-/// for a file of them.
-bool is_readable(std::string_view text, Errors& errors) {
-    Place place{1, 1};
+/// without a word, and it reads all brackets that are open before it says that there is one:
+/// minutes for a file of them.
+bool is_readable(std::uint16_t file, Errors& errors) {
+    const std::string_view text = errors.text_of(file);
+    Place place{1, 1, file};
     int open_in_line = 0;
+    long open_in_all = 0;
     for (const char c : text) {
         const auto byte = static_cast<unsigned char>(c);
         if ((byte < 0x20 && c != '\n' && c != '\t' && c != '\r') || byte == 0x7f) {
             errors.add(place, "control character " + std::to_string(byte));
             return false;
         }
-        if (c == '[' || c == '{') ++open_in_line;
-        if (c == ']' || c == '}') --open_in_line;
-        if (open_in_line > static_cast<int>(kMaxDepth)) {
+        const int change = c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
+        open_in_line += change;
+        open_in_all += change;
+        if (open_in_line > static_cast<int>(kMaxDepth) || open_in_all > kMaxOpenBrackets) {
             errors.add(place, too_deep());
             return false;
         }
         ++place.column;
         if (c != '\n') continue;
-        place = {place.line + 1, 1};
+        place = {place.line + 1, 1, file};
         open_in_line = 0;
     }
     return true;
@@ -215,10 +224,10 @@ const std::vector<Node>& Node::children_of(std::string_view name) const {
     return node != nullptr ? node->children : none;
 }
 
-std::optional<Node> parse_document(std::string_view text, Errors& errors) {
-    if (!is_readable(text, errors)) return std::nullopt;
-    TreeBuilder builder(errors);
-    std::istringstream in{std::string(text)};
+std::optional<Node> parse_document(std::uint16_t file, Errors& errors) {
+    if (!is_readable(file, errors)) return std::nullopt;
+    TreeBuilder builder(errors, file);
+    std::istringstream in{std::string(errors.text_of(file))};
     try {
         YAML::Parser parser(in);
         while (parser.HandleNextDocument(builder)) {
@@ -226,7 +235,7 @@ std::optional<Node> parse_document(std::string_view text, Errors& errors) {
     } catch (const Stop&) {
         return std::nullopt;
     } catch (const YAML::Exception& e) {
-        errors.add(place_of(e.mark), "not valid YAML: " + e.msg);
+        errors.add({e.mark.line + 1, e.mark.column + 1, file}, "not valid YAML: " + e.msg);
         return std::nullopt;
     }
     return builder.take();

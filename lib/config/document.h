@@ -16,6 +16,8 @@ namespace signalbox::config {
 
 inline constexpr std::size_t kMaxFileBytes = 16u << 20;
 inline constexpr std::size_t kMaxDepth = 64;
+/// Of one map: more than any has, and a file of nothing but unknown keys is refused early.
+inline constexpr std::size_t kMaxKeysOfMap = 4096;
 inline constexpr std::size_t kMaxNodes =
     1'000'000;  // bounds memory: a node costs 200 bytes, its text 2
 
@@ -44,7 +46,8 @@ struct Node {
     const std::vector<Node>& children_of(std::string_view name) const;
 };
 
-/// nullopt: not readable as YAML; the errors say why. A tree may come with errors too.
-std::optional<Node> parse_document(std::string_view text, Errors& errors);
+/// One of `errors`' files. nullopt: not readable as YAML; the errors say why. A tree may come with
+/// errors too.
+std::optional<Node> parse_document(std::uint16_t file, Errors& errors);
 
 }  // namespace signalbox::config

@@ -39,19 +39,37 @@ std::string Error::format() const {
     return out;
 }
 
-Errors::Errors(std::string file, std::string_view text) : file_(std::move(file)), text_(text) {
-    line_starts_.push_back(0);
-    for (std::size_t i = 0; i < text_.size(); ++i)
-        if (text_[i] == '\n') line_starts_.push_back(i + 1);
+Errors::Errors(std::string file, std::string text) {
+    add_file(std::move(file), std::move(text));
 }
 
-std::string Errors::line(int number) const {
-    const auto index = static_cast<std::size_t>(number - 1);
-    if (number < 1 || index >= line_starts_.size()) return {};
-    const std::size_t start = line_starts_[index];
-    std::string_view line = text_.substr(start, text_.find('\n', start) - start);
+std::uint16_t Errors::add_file(std::string file, std::string text) {
+    File& f = files_.emplace_back(File{std::move(file), std::move(text), {0}});
+    for (std::size_t i = 0; i < f.text.size(); ++i)
+        if (f.text[i] == '\n') f.line_starts.push_back(i + 1);
+    return static_cast<std::uint16_t>(files_.size() - 1);
+}
+
+std::size_t Errors::bytes() const {
+    std::size_t sum = 0;
+    for (const File& file : files_) sum += file.text.size();
+    return sum;
+}
+
+std::string Errors::line(Place place) const {
+    const File& file = files_[place.file];
+    const auto index = static_cast<std::size_t>(place.line - 1);
+    if (place.line < 1 || index >= file.line_starts.size()) return {};
+    const std::size_t start = file.line_starts[index];
+    std::string_view line =
+        std::string_view(file.text).substr(start, file.text.find('\n', start) - start);
     if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     return std::string(line.substr(0, kMaxSourceLine));
+}
+
+std::string Errors::mention(Place place, Place from) const {
+    if (place.file == from.file) return "line " + std::to_string(place.line);
+    return name_of(place.file) + ":" + std::to_string(place.line);
 }
 
 void Errors::add(Place place, std::string text) {
@@ -61,19 +79,24 @@ void Errors::add(Place place, std::string text) {
     }
     // An escape in quotes must not reach the terminal.
     std::replace_if(text.begin(), text.end(), is_control, '?');
-    std::string source = place.column <= static_cast<int>(kMaxSourceLine) ? line(place.line) : "";
-    list_.push_back({file_, place.line, place.column, std::move(text), std::move(source)});
+    std::string source = place.column <= static_cast<int>(kMaxSourceLine) ? line(place) : "";
+    list_.push_back(
+        {place,
+         {name_of(place.file), place.line, place.column, std::move(text), std::move(source)}});
 }
 
 std::vector<Error> Errors::take() {
-    const auto before = [](const Error& a, const Error& b) {
-        return std::tie(a.line, a.column) < std::tie(b.line, b.column);
+    const auto before = [](const Placed& a, const Placed& b) {
+        return std::tie(a.place.file, a.place.line, a.place.column) <
+               std::tie(b.place.file, b.place.line, b.place.column);
     };
     std::stable_sort(list_.begin(), list_.end(), before);
+    std::vector<Error> out;
+    for (Placed& placed : list_) out.push_back(std::move(placed.error));
     if (left_out_ > 0)
-        list_.push_back(
-            {file_, 0, 0, std::to_string(left_out_) + " more errors are not shown", ""});
-    return std::move(list_);
+        out.push_back(
+            {name_of(0), 0, 0, std::to_string(left_out_) + " more errors are not shown", ""});
+    return out;
 }
 
 }  // namespace signalbox::config

@@ -24,6 +24,7 @@ constexpr std::int64_t kMaxAliases = 256;
 constexpr std::int64_t kMaxPeers = 65536;  // templates expanded are checked apart
 constexpr std::int64_t kMaxServers = 16384;
 constexpr std::int64_t kMaxKeysOfServer = 1024;
+constexpr std::int64_t kMaxFiles = 256;
 constexpr std::int64_t kMaxName = 64;
 constexpr std::int64_t kMaxSocketPath = 107;  // sun_path, with its end
 constexpr std::int64_t kMinMtu = 576;         // RFC 1122 3.3.3
@@ -86,8 +87,25 @@ constexpr Key or_word(Key key, std::string_view words, std::string_view fallback
     return key;
 }
 
+constexpr Key live(Key key) {
+    key.reload = Reload::live;
+    return key;
+}
+constexpr Key fresh(Key key) {
+    key.reload = Reload::fresh;
+    return key;
+}
+constexpr Key resets(Key key) {
+    key.reload = Reload::peer;
+    return key;
+}
+constexpr Key as_in(std::string_view example, Key key) {
+    key.example = example;
+    return key;
+}
+
 constexpr Key kNode[] = {
-    required(name("name", "", "what this node is called in logs and metrics")),
+    as_in("stp1", required(name("name", "", "what this node is called in logs and metrics"))),
     integer("id", 0, kMaxNodeId, "0", "number of this node; it is part of tags and state cookies"),
 };
 constexpr Key kWorkers[] = {
@@ -102,63 +120,67 @@ constexpr Key kMemory[] = {
 };
 
 constexpr Key kPortRoutes[] = {
-    required(plain(Type::prefix, "prefix", "where to, as 0.0.0.0/0")),
-    required(plain(Type::address, "via", "gateway, on a network of the port")),
+    as_in("0.0.0.0/0", required(plain(Type::prefix, "prefix", "where to, as 0.0.0.0/0"))),
+    as_in("192.0.2.1", required(plain(Type::address, "via", "gateway, on a network of the port"))),
 };
 constexpr Key kPorts[] = {
-    required(name("name", "", "what the port is called")),
-    required(
-        word("driver", "tap|af_packet|!af_xdp|memif|pci|ring", "", "how packets come in and out")),
-    text("device", "", "interface (tap: the one to make), socket path or PCI address"),
+    as_in("lan", required(name("name", "", "what the port is called"))),
+    required(as_in("af_packet", word("driver", "tap|af_packet|!af_xdp|memif|pci|ring", "",
+                                     "how packets come in and out"))),
+    as_in("eth1",
+          text("device", "", "interface (tap: the one to make), socket path or PCI address")),
     or_word(plain(Type::mac, "mac", "hardware address, as 02:00:00:00:00:01"), "auto", "auto"),
     integer("mtu", kMinMtu, kMaxMtu, "1500", "largest IP packet in bytes"),
     integer("vlan", 1, 4094, "", "802.1Q tag"),
-    required(list(plain(Type::prefix, "addresses", "own addresses with prefix length"), 1,
-                  kMaxPortAddresses)),
+    as_in("[192.0.2.3/24]",
+          required(list(plain(Type::prefix, "addresses", "own addresses with prefix length"), 1,
+                        kMaxPortAddresses))),
     list(section("routes", kPortRoutes, "gateways for packets from this port's addresses"), 0,
          kMaxRoutes),
 };
 
 // Without a default: the preset has it.
 constexpr Key kProfile[] = {
-    word("preset", "rfc9260|sigtran-lan|sigtran-wan", "rfc9260",
-         "values of what is not given here"),
-    duration("rto_initial", 10 * kMs, 60 * kSecond, "", "RTO before the first measurement"),
-    duration("rto_min", 10 * kMs, 60 * kSecond, "", "least RTO"),
-    duration("rto_max", 10 * kMs, 60 * kSecond, "", "greatest RTO"),
-    word("rto_backoff", "exponential|linear", "exponential",
-         "linear: RTO stays as it is (not RFC 9260 6.3.3), for closed networks"),
-    integer("path_max_retransmits", 0, 255, "", "errors that a path survives"),
-    integer("association_max_retransmits", 0, 255, "", "errors that the association survives"),
-    integer("max_init_retransmits", 0, 255, "", "attempts to connect after the first"),
-    integer("potentially_failed_after", 0, 255, "", "errors before traffic moves (RFC 7829)"),
-    duration("heartbeat_interval", 10 * kMs, 3600 * kSecond, "",
-             "between heartbeats of an idle path"),
-    duration("sack_delay", 0, 500 * kMs, "", "longest wait for a SACK (RFC 9260 6.2)"),
-    duration("cookie_life", kSecond, 3600 * kSecond, "", "how long a state cookie is good"),
-    integer("streams_out", 1, 65535, "", "outgoing streams asked for"),
-    integer("streams_in", 1, 65535, "", "incoming streams allowed"),
-    size("receive_window", kMinReceiveWindow, kGiB, "", "received bytes that may wait"),
-    size("send_buffer", kMinReceiveWindow, kGiB, "", "bytes to send that may wait"),
-    or_word(integer("path_mtu", kMinMtu, kMaxMtu, "", "IP packet size"), "probe", "probe"),
-    integer("dscp", 0, 63, "", "code point of outgoing packets"),
+    fresh(word("preset", "rfc9260|sigtran-lan|sigtran-wan", "rfc9260",
+               "values of what is not given here")),
+    fresh(duration("rto_initial", 10 * kMs, 60 * kSecond, "", "RTO before the first measurement")),
+    fresh(duration("rto_min", 10 * kMs, 60 * kSecond, "", "least RTO")),
+    fresh(duration("rto_max", 10 * kMs, 60 * kSecond, "", "greatest RTO")),
+    fresh(word("rto_backoff", "exponential|linear", "exponential",
+               "linear: RTO stays as it is (not RFC 9260 6.3.3), for closed networks")),
+    fresh(integer("path_max_retransmits", 0, 255, "", "errors that a path survives")),
+    fresh(
+        integer("association_max_retransmits", 0, 255, "", "errors that the association survives")),
+    fresh(integer("max_init_retransmits", 0, 255, "", "attempts to connect after the first")),
+    fresh(
+        integer("potentially_failed_after", 0, 255, "", "errors before traffic moves (RFC 7829)")),
+    fresh(duration("heartbeat_interval", 10 * kMs, 3600 * kSecond, "",
+                   "between heartbeats of an idle path")),
+    fresh(duration("sack_delay", 0, 500 * kMs, "", "longest wait for a SACK (RFC 9260 6.2)")),
+    fresh(duration("cookie_life", kSecond, 3600 * kSecond, "", "how long a state cookie is good")),
+    fresh(integer("streams_out", 1, 65535, "", "outgoing streams asked for")),
+    fresh(integer("streams_in", 1, 65535, "", "incoming streams allowed")),
+    fresh(size("receive_window", kMinReceiveWindow, kGiB, "", "received bytes that may wait")),
+    fresh(size("send_buffer", kMinReceiveWindow, kGiB, "", "bytes to send that may wait")),
+    fresh(or_word(integer("path_mtu", kMinMtu, kMaxMtu, "", "IP packet size"), "probe", "probe")),
+    fresh(integer("dscp", 0, 63, "", "code point of outgoing packets")),
 };
 
 constexpr Key kListeners[] = {
-    required(name("name", "", "what peers call the listener")),
+    as_in("sigtran", required(name("name", "", "what peers call the listener"))),
     word("protocol", "m3ua|!m2pa|!sua|!m2ua|!relay", "m3ua", "what is spoken"),
     integer("port", 1, 65535, "2905", "SCTP port"),
     list(plain(Type::address, "addresses", "own addresses (default: those of all ports)"), 1,
          static_cast<std::int64_t>(sctp::kMaxLocalAddresses)),
-    word("accept", "configured|!prefix|any", "configured", "whose associations are taken"),
-    name("profile", "rfc9260", "SCTP profile of unknown peers"),
-    integer("max_associations", 1, 1'000'000, "10000", "most associations at a time"),
+    live(word("accept", "configured|!prefix|any", "configured", "whose associations are taken")),
+    fresh(name("profile", "rfc9260", "SCTP profile of unknown peers")),
+    live(integer("max_associations", 1, 1'000'000, "10000", "most associations at a time")),
 };
 constexpr Key kInstances[] = {
-    required(name("name", "", "what application servers call the network")),
+    as_in("national", required(name("name", "", "what application servers call the network"))),
     word("variant", "itu|!ansi|!china|!japan", "itu", "kind of MTP network"),
     text("point_code_format", "3-8-3", "widths in bits of a point code's parts"),
-    required(text("point_code", "", "our own, in the format")),
+    as_in("1-1-1", required(text("point_code", "", "our own, in the format"))),
     list(text("aliases", "", "further point codes of ours"), 0, kMaxAliases),
     word("network_indicator", "international|spare|national|reserved", "international",
          "network indicator of messages"),
@@ -167,37 +189,47 @@ constexpr Key kInstances[] = {
 constexpr std::string_view kQuirks =
     "etsi_rc_error|no_notify|snm_in_inactive|data_on_stream_0|daud_in_asp|ppid_any";
 constexpr Key kPeerLimits[] = {
-    integer("messages_per_second", 1, kMaxUint32, "", "messages taken from the peer"),
+    live(integer("messages_per_second", 1, kMaxUint32, "", "messages taken from the peer")),
 };
-constexpr Key kListener = required(name("listener", "", "the listener that the peer belongs to"));
+constexpr Key kListener = as_in(
+    "sigtran", resets(required(name("listener", "", "the listener that the peer belongs to"))));
 constexpr Key kRemotePort =
-    or_word(integer("remote_port", 1, 65535, "", "the peer's SCTP port"), "any", "any");
-constexpr Key kRole = word("role", "asp|!ipsp|!gateway", "asp", "what the peer is");
-constexpr Key kConnect = flag("connect", "false", "true: we open the association");
-constexpr Key kPeerProfile = name("profile", "rfc9260", "SCTP profile");
-constexpr Key kAdmin = word("admin", "enabled|blocked|shutdown", "enabled", "wanted state");
-constexpr Key kPeerQuirks = list(word("quirks", kQuirks, "", "what the peer does otherwise"), 0, 6);
+    resets(or_word(integer("remote_port", 1, 65535, "", "the peer's SCTP port"), "any", "any"));
+constexpr Key kRole = resets(word("role", "asp|!ipsp|!gateway", "asp", "what the peer is"));
+constexpr Key kConnect = resets(flag("connect", "false", "true: we open the association"));
+constexpr Key kPeerProfile = fresh(name("profile", "rfc9260", "SCTP profile"));
+constexpr Key kAdmin = live(word("admin", "enabled|blocked|shutdown", "enabled", "wanted state"));
+constexpr Key kPeerQuirks =
+    live(list(word("quirks", kQuirks, "", "what the peer does otherwise"), 0, 6));
 constexpr Key kLimitsOfPeer = section("limits", kPeerLimits, "what one peer may use");
 
+constexpr Key kServersOfPeer =
+    live(list(name("application_servers", "", "application servers that it serves, with weight 1"),
+              0, kMaxServers));
+
 constexpr Key kPeers[] = {
-    required(name("name", "", "what application servers call the peer")),
+    as_in("msc1", required(name("name", "", "what application servers call the peer"))),
     kListener,
-    required(list(plain(Type::address, "addresses", "the peer's addresses, primary first"), 1,
-                  static_cast<std::int64_t>(sctp::kMaxRemoteAddresses))),
+    as_in("[192.0.2.11]",
+          resets(required(
+              list(plain(Type::address, "addresses", "the peer's addresses, primary first"), 1,
+                   static_cast<std::int64_t>(sctp::kMaxRemoteAddresses))))),
     kRemotePort,
-    integer("asp_id", 0, kMaxUint32, "", "ASP identifier (RFC 4666 3.5.1)"),
+    live(integer("asp_id", 0, kMaxUint32, "", "ASP identifier (RFC 4666 3.5.1)")),
     kRole,
     kConnect,
     kPeerProfile,
     kAdmin,
     kPeerQuirks,
     kLimitsOfPeer,
+    kServersOfPeer,
 };
 constexpr Key kTemplates[] = {
-    required(text("name", "", "names of the peers: {n} counts from 0")),
-    required(integer("count", 1, kMaxPeers, "", "how many peers")),
+    as_in("\"cell-{n}\"", required(text("name", "", "names of the peers: {n} counts from 0"))),
+    as_in("100", live(required(integer("count", 1, kMaxPeers, "", "how many peers")))),
     kListener,
-    required(plain(Type::address, "first_address", "address of the first; the others count up")),
+    as_in("192.0.2.100", resets(required(plain(Type::address, "first_address",
+                                               "address of the first; the others count up")))),
     kRemotePort,
     kRole,
     kConnect,
@@ -205,36 +237,37 @@ constexpr Key kTemplates[] = {
     kAdmin,
     kPeerQuirks,
     kLimitsOfPeer,
-    list(name("application_servers", "", "application servers that all of them are members of"), 0,
-         kMaxServers),
+    kServersOfPeer,
 };
 
 constexpr Key kRoutingKeys[] = {
-    required(text("dpc", "", "destination point code, in the instance's format")),
-    integer("mask", 0, 24, "0", "low bits of dpc that are not compared"),
+    as_in("2-2-2",
+          live(required(text("dpc", "", "destination point code, in the instance's format")))),
+    live(integer("mask", 0, 24, "0", "low bits of dpc that are not compared")),
     later("opc", ""),
     later("si", ""),
     later("ssn", ""),
     later("cic", ""),
 };
 constexpr Key kRecovery[] = {
-    duration("timer", 0, 60 * kSecond, "2s", "T(r): how long messages wait for an ASP"),
-    integer("queue_messages", 0, 1'000'000, "1024", "messages that may wait"),
-    size("queue_bytes", 0, kGiB, "4MiB", "bytes that may wait"),
-    word("on_loss", "resend|!report", "resend", "what becomes of unacknowledged messages"),
+    live(duration("timer", 0, 60 * kSecond, "2s", "T(r): how long messages wait for an ASP")),
+    live(integer("queue_messages", 0, 1'000'000, "1024", "messages that may wait")),
+    live(size("queue_bytes", 0, kGiB, "4MiB", "bytes that may wait")),
+    live(word("on_loss", "resend|!report", "resend", "what becomes of unacknowledged messages")),
 };
 constexpr Key kMembers[] = {
-    required(name("peer", "", "a peer")),
-    integer("weight", 1, 1000, "1", "share of the load"),
+    as_in("msc1", live(required(name("peer", "", "a peer")))),
+    live(integer("weight", 1, 1000, "1", "share of the load")),
 };
 constexpr Key kServers[] = {
-    required(name("name", "", "what the application server is called")),
-    required(name("instance", "", "the network that it is in")),
-    integer("routing_context", 0, kMaxUint32, "", "absent: none on the wire"),
-    integer("network_appearance", 0, kMaxUint32, "", "absent: none on the wire"),
+    as_in("msc", required(name("name", "", "what the application server is called"))),
+    as_in("national", resets(required(name("instance", "", "the network that it is in")))),
+    resets(integer("routing_context", 0, kMaxUint32, "", "absent: none on the wire")),
+    resets(integer("network_appearance", 0, kMaxUint32, "", "absent: none on the wire")),
     list(section("keys", kRoutingKeys, "which messages it gets"), 0, kMaxKeysOfServer),
-    word("mode", "override|loadshare|broadcast", "loadshare", "traffic mode (RFC 4666 3.5.1)"),
-    integer("required_active", 1, 65535, "1", "ASPs that must be active"),
+    resets(
+        word("mode", "override|loadshare|broadcast", "loadshare", "traffic mode (RFC 4666 3.5.1)")),
+    live(integer("required_active", 1, 65535, "1", "ASPs that must be active")),
     section("recovery", kRecovery, "while no ASP is active"),
     list(section("members", kMembers, "peers that serve it"), 0, kMaxPeers),
 };
@@ -248,7 +281,7 @@ constexpr Key kHttp[] = {
             "", "127.0.0.1:12905"),
 };
 constexpr Key kMetrics[] = {
-    integer("max_peers", 0, 1'000'000, "1000", "peers that get series of their own"),
+    live(integer("max_peers", 0, 1'000'000, "1000", "peers that get series of their own")),
     flag("required", "false", "true: without the HTTP port the daemon does not start"),
 };
 constexpr Key kControl[] = {
@@ -256,13 +289,14 @@ constexpr Key kControl[] = {
            "control socket"),
 };
 constexpr Key kLog[] = {
-    word("level", "trace|debug|info|warning|error", "info", "least severity that is logged"),
+    live(word("level", "trace|debug|info|warning|error", "info", "least severity that is logged")),
     word("format", "text|json", "text", "form of a line"),
 };
 constexpr Key kLimits[] = {
-    integer("init_per_second", 1, kMaxUint32, "50000", "INITs answered by the node"),
-    integer("out_of_the_blue_per_second", 0, kMaxUint32, "1000", "strangers' packets answered"),
-    integer("icmp_per_second", 0, kMaxUint32, "1000", "ICMP errors looked at, by each worker"),
+    live(integer("init_per_second", 1, kMaxUint32, "50000", "INITs answered by the node")),
+    live(integer("out_of_the_blue_per_second", 0, kMaxUint32, "1000",
+                 "strangers' packets answered")),
+    live(integer("icmp_per_second", 0, kMaxUint32, "1000", "ICMP errors looked at, by each worker")),
 };
 
 constexpr Key kRoot[] = {
@@ -284,8 +318,10 @@ constexpr Key kRoot[] = {
     list(section("application_servers", kServers, "application servers"), 0, kMaxServers),
     later("linksets", ""),
     later("routes", ""),
-    later("include", ""),
-    later("peers_from", ""),
+    live(list(text("include", "", "further files, as conf.d/*.yaml: lists join, maps merge"), 0,
+              kMaxFiles)),
+    live(list(text("peers_from", "", "CSV files of peers; the first line names the keys of peers"),
+              0, kMaxFiles)),
     section("screening", kScreening, "which messages are refused"),
     section("http", kHttp, "metrics and health"),
     section("metrics", kMetrics, "metrics"),
@@ -295,6 +331,55 @@ constexpr Key kRoot[] = {
 };
 
 }  // namespace
+
+std::string_view type_name(Type type) {
+    switch (type) {
+        case Type::flag:
+            return "true or false";
+        case Type::integer:
+            return "a whole number";
+        case Type::duration:
+            return "a duration such as 500ms or 3s";
+        case Type::size:
+            return "a size such as 64KiB or 1MiB";
+        case Type::word:
+            return "a word";
+        case Type::name:
+            return "a name";
+        case Type::text:
+            return "a text";
+        case Type::path:
+            return "a path";
+        case Type::address:
+            return "an IP address";
+        case Type::prefix:
+            return "an IP address with prefix length";
+        case Type::endpoint:
+            return "an IP address with port";
+        case Type::mac:
+            return "a hardware address";
+        case Type::section:
+        case Type::named:
+            return "a map";
+        case Type::later:
+            return "nothing";
+    }
+    return "";
+}
+
+std::string_view reload_name(Reload reload) {
+    switch (reload) {
+        case Reload::live:
+            return "live";
+        case Reload::fresh:
+            return "new associations";
+        case Reload::peer:
+            return "resets the peer";
+        case Reload::restart:
+            break;
+    }
+    return "restart";
+}
 
 std::span<const Key> root_keys() {
     return kRoot;

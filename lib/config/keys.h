@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one table of the configuration's keys: name, type and unit, range, default, help. Parser,
-// errors and defaults come from it; no other list of keys exists.
+// The one table of the configuration's keys: name, type and unit, range, default, help, reload
+// class. Parser, errors, defaults, schema, reference and reload come from it; no other list exists.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -26,6 +26,14 @@ enum class Type : std::uint8_t {
     later,    // refused by name: a later release has it
 };
 
+/// What a reload does with a changed value.
+enum class Reload : std::uint8_t {
+    live,     // in place, nobody notices
+    fresh,    // in place, for associations that begin afterwards
+    peer,     // the peers concerned lose their associations
+    restart,  // refused: it takes a restart
+};
+
 struct Key {
     std::string_view name;
     Type type = Type::text;
@@ -40,7 +48,13 @@ struct Key {
     bool list = false;  // of the type
     std::int64_t least = 0;
     std::int64_t most = 0;
+    Reload reload = Reload::restart;
+    std::string_view example;  // for the documentation, as it would be written
 };
+
+std::string_view reload_name(Reload reload);
+/// What is due there, as "a duration such as 500ms or 3s".
+std::string_view type_name(Type type);
 
 /// The top level of the file.
 std::span<const Key> root_keys();

@@ -107,6 +107,8 @@ void Loader::load_peer(const Node& node) {
     for (const Node& item : node.children_of("addresses"))
         if (const auto address = IpAddress::parse(item.text); address && item.good)
             claim_address(peer, *address, item.place);
+    if (!node.children_of("application_servers").empty())
+        templates_.push_back({&node, out_.core.peers.size(), 1});
     out_.core.peers.push_back(std::move(peer));
 }
 

@@ -129,10 +129,10 @@ void Loader::check_device(const Node& node, io::Driver driver) {
     if (!wanted.empty())
         errors_.add(device->place, "device: '" + device->text + "' is not " + wanted);
     const auto [known, fresh] =
-        line_of_device_.emplace(std::pair{driver, device->text}, device->place.line);
+        place_of_device_.emplace(std::pair{driver, device->text}, device->place);
     if (!fresh)
-        errors_.add(device->place, "device: '" + device->text + "' is already used in line " +
-                                       std::to_string(known->second));
+        errors_.add(device->place, "device: '" + device->text + "' is already used in " +
+                                       errors_.mention(known->second, device->place));
 }
 
 void Loader::load_port_addresses(const Node& node, io::PortSettings& port) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "config/loader.h"
+#include "config/print.h"
 #include "config/scalars.h"
 
 namespace signalbox::config {
@@ -44,6 +45,35 @@ void Loader::load_profiles(const Node& root) {
         profiles_.add(node.key, node.key_place, errors_);
         out_.core.profiles.push_back({node.key, node.good ? load_profile(node) : sctp::Profile{}});
     }
+}
+
+std::string_view preset_name(std::int64_t preset) {
+    return kPresetNames[preset];
+}
+
+std::string preset_value(std::int64_t preset, std::string_view key) {
+    const sctp::Profile& p = kPresets[preset];
+    const auto number = [](std::uint64_t n) { return std::to_string(n); };
+    const std::pair<std::string_view, std::string> values[] = {
+        {"rto_initial", write_duration(p.rto_initial.count())},
+        {"rto_min", write_duration(p.rto_min.count())},
+        {"rto_max", write_duration(p.rto_max.count())},
+        {"path_max_retransmits", number(p.path_max_retransmits)},
+        {"association_max_retransmits", number(p.association_max_retransmits)},
+        {"max_init_retransmits", number(p.max_init_retransmits)},
+        {"potentially_failed_after", number(p.potentially_failed_after)},
+        {"heartbeat_interval", write_duration(p.heartbeat_interval.count())},
+        {"sack_delay", write_duration(p.sack_delay.count())},
+        {"cookie_life", write_duration(p.cookie_life.count())},
+        {"streams_out", number(p.streams_out)},
+        {"streams_in", number(p.streams_in)},
+        {"receive_window", write_size(p.receive_window_bytes)},
+        {"send_buffer", write_size(p.send_buffer_bytes)},
+        {"dscp", number(p.dscp)},
+    };
+    for (const auto& [name, value] : values)
+        if (name == key) return value;
+    return {};
 }
 
 /// `probe` begins at the smallest MTU of all ports: a packet of that size passes on any of them.

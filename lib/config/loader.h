@@ -55,7 +55,7 @@ class Loader {
     void check_members(const std::vector<const Node*>& nodes);
     void check_asp_ids(const Node& node, const sigtran::AsSettings& server);
 
-    struct TemplateMembers {  // peers first .. first + count of a template serve what it names
+    struct TemplateMembers {  // peers first .. first + count serve what the entry names
         const Node* node;
         std::size_t first;
         std::size_t count;
@@ -72,7 +72,7 @@ class Loader {
     std::map<std::pair<std::uint16_t, IpAddress>, std::size_t>
         peer_of_address_;  // by listener's port
     std::map<std::pair<std::uint16_t, IpAddress>, std::string> listener_of_endpoint_;
-    std::map<std::pair<io::Driver, std::string>, int> line_of_device_;
+    std::map<std::pair<io::Driver, std::string>, Place> place_of_device_;
     std::map<std::tuple<std::uint16_t, std::int64_t, std::uint32_t>, std::string>
         server_of_key_;  // by instance, mask and compared bits
     std::vector<TemplateMembers> templates_;

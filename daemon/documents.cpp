@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "documents.h"
+
+#include <iterator>
+
+#include "config/print.h"
+
+namespace signalbox::daemon {
+
+namespace {
+
+struct Document {
+    std::string_view name;
+    std::string (*write)();
+};
+
+constexpr Document kDocuments[] = {
+    {"schema", config::print_schema},
+    {"default-config", config::print_default_configuration},
+    {"configuration.md", config::print_reference_markdown},
+    {"signalbox.yaml.5", config::print_reference_manual},
+};
+
+}  // namespace
+
+std::string document(std::string_view name) {
+    for (const Document& d : kDocuments)
+        if (d.name == name) return d.write();
+    return {};
+}
+
+std::string document_names() {
+    std::string names;
+    for (const Document& d : kDocuments) names += std::string(d.name) + "\n";
+    return names;
+}
+
+}  // namespace signalbox::daemon
