@@ -296,7 +296,8 @@ constexpr Key kLimits[] = {
     live(integer("init_per_second", 1, kMaxUint32, "50000", "INITs answered by the node")),
     live(integer("out_of_the_blue_per_second", 0, kMaxUint32, "1000",
                  "strangers' packets answered")),
-    live(integer("icmp_per_second", 0, kMaxUint32, "1000", "ICMP errors looked at, by each worker")),
+    live(
+        integer("icmp_per_second", 0, kMaxUint32, "1000", "ICMP errors looked at, by each worker")),
 };
 
 constexpr Key kRoot[] = {

@@ -44,6 +44,7 @@ void Worker::State::take_snapshot() {
     plan_generation = plan().generation;
     init_budget.set_rate(settings().init_per_second);
     out_of_the_blue_budget.set_rate(settings().out_of_the_blue_per_second);
+    icmp_budget.set_rate(settings().icmp_per_second);
 }
 
 sctp::Environment Worker::State::environment(std::uint16_t listener, std::uint16_t profile,
