@@ -6,8 +6,9 @@
 //   deadline   ... | 6 bits: slot of level 2 | 6 bits: slot of level 1 | 6 bits: slot of level 0 |
 //
 // Reaching a slot of level 0 makes its nodes due; reaching one above spreads its nodes over the
-// levels below. A node's level only changes then, which is why cancel() can find it again from its
-// deadline.
+// levels below, a bounded number in each call, and time stands still until all are spread. A node's
+// level only changes then, which is why cancel() can find it again from its deadline; of a node
+// that waits to be spread it finds the slot where it would go, and that slot's state is true.
 #include "base/timer_wheel.h"
 
 #include <algorithm>
@@ -41,6 +42,15 @@ void unlink(TimerNode& node) {
 bool empty(const TimerNode& head) {
     return head.next == &head;
 }
+/// All of `from` to the end of `to`, in one step.
+void splice(TimerNode& to, TimerNode& from) {
+    if (empty(from)) return;
+    from.next->prev = to.prev;
+    to.prev->next = from.next;
+    from.prev->next = &to;
+    to.prev = from.prev;
+    from.next = from.prev = &from;
+}
 
 }  // namespace
 
@@ -48,6 +58,7 @@ TimerWheel::TimerWheel(Time start) : now_tick_(tick_at_or_before(start)) {
     for (auto& level : slots_)
         for (TimerNode& head : level) head.next = head.prev = &head;
     due_.next = due_.prev = &due_;
+    spreading_.next = spreading_.prev = &spreading_;
 }
 
 TimerWheel::Place TimerWheel::place_of(std::int64_t tick) const {
@@ -95,16 +106,25 @@ void TimerWheel::enter(const Event& event) {
     now_tick_ = event.tick;
     TimerNode& head = slots_[event.place.level][event.place.slot];
     occupied_[event.place.level] &= ~(std::uint64_t{1} << event.place.slot);
-    while (!empty(head)) {
-        TimerNode& node = *head.next;
+    splice(event.place.level == 0 ? due_ : spreading_, head);
+}
+
+void TimerWheel::spread(std::size_t& moves) {
+    for (; moves > 0 && behind(); --moves) {
+        TimerNode& node = *spreading_.next;
         unlink(node);
         link(node);
     }
 }
 
-TimerNode* TimerWheel::pop_expired(Time now) {
+TimerNode* TimerWheel::pop_expired(Time now, std::size_t& moves) {
     const std::int64_t target = tick_at_or_before(now);
     while (empty(due_)) {
+        if (behind()) {
+            spread(moves);
+            if (behind()) return nullptr;
+            continue;
+        }
         const Event event = next_event();
         if (event.tick < 0 || event.tick > target) {
             now_tick_ = std::max(now_tick_, target);
@@ -121,7 +141,7 @@ TimerNode* TimerWheel::pop_expired(Time now) {
 
 Time TimerWheel::next_deadline() const {
     if (armed_ == 0) return kNever;
-    const std::int64_t tick = empty(due_) ? next_event().tick : now_tick_;
+    const std::int64_t tick = empty(due_) && !behind() ? next_event().tick : now_tick_;
     if (tick > kNever.time_since_epoch() / kTick) return kNever;
     return Time{tick * kTick};
 }

@@ -29,13 +29,22 @@ class TimerWheel {
     /// >= deadline (rounded up to a tick).
     void arm(TimerNode& node, Time deadline);
     void cancel(TimerNode& node);
+    /// Arms the node, or moves it if it would expire later than the deadline. Armed earlier it
+    /// stays where it is: the owner looks when it expires and arms it anew. For deadlines that move
+    /// with each packet, so that the neighbours in the lists are left alone (kNever: nothing).
+    void arm_no_later(TimerNode& node, Time deadline) {
+        if (deadline == kNever) return;
+        if (!node.armed() || node.deadline_tick * kTick > deadline.time_since_epoch())
+            arm(node, deadline);
+    }
     /// Takes up to `limit` expired nodes, disarmed, in order of deadline tick; call again while it
-    /// returns limit.
+    /// returns limit or the wheel is behind().
     template <class Fn>  // Fn(TimerNode&); may arm and cancel any node
     std::size_t advance(Time now, std::size_t limit, Fn&& expired) {
         std::size_t n = 0;
+        std::size_t moves = kMovesPerCall;
         while (n < limit) {
-            TimerNode* node = pop_expired(now);
+            TimerNode* node = pop_expired(now, moves);
             if (node == nullptr) break;
             expired(*node);
             ++n;
@@ -46,6 +55,11 @@ class TimerWheel {
     /// deadline.
     Time next_deadline() const;
     std::size_t armed() const { return armed_; }
+    /// A slot of an upper level is being spread: the last advance() may have left expired nodes.
+    bool behind() const { return spreading_.next != &spreading_; }
+    /// Nodes that one advance() moves between levels: a million timers armed together with the same
+    /// interval must not make one turn long.
+    static constexpr std::size_t kMovesPerCall = 512;
 
  private:
     static constexpr unsigned kLevels = 8;  // 2^48 ms: more than Time can hold
@@ -59,14 +73,16 @@ class TimerWheel {
         Place place;
         std::int64_t tick = -1;  // when the slot begins; -1: nothing is armed
     };
-    TimerNode* pop_expired(Time now);
+    TimerNode* pop_expired(Time now, std::size_t& moves);
     void link(TimerNode& node);
     Place place_of(std::int64_t tick) const;
     Event next_event() const;
     void enter(const Event& event);
+    void spread(std::size_t& moves);
     std::array<std::array<TimerNode, kSlots>, kLevels> slots_;  // list heads
     std::array<std::uint64_t, kLevels> occupied_{};             // bit per slot
     TimerNode due_;                                             // expired, not yet taken
+    TimerNode spreading_;  // of the upper slot that now_tick_ has reached, not yet moved down
     std::int64_t now_tick_ = 0;
     std::size_t armed_ = 0;
 };

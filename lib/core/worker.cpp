@@ -146,12 +146,14 @@ void Worker::State::to_association(Slot& slot, const sctp::Packet& packet, Time 
     mark_dirty(slot);
 }
 
+/// Deadlines move to and fro with every packet and SACK, mostly away: the timer stays where it is
+/// then, and advance() looks when it expires.
 void Worker::State::rearm(Slot& slot) {
     const Time deadline = slot.association.next_deadline();
     if (deadline == kNever || slot.ended)
         wheel.cancel(slot.timer);
     else
-        wheel.arm(slot.timer, deadline);
+        wheel.arm_no_later(slot.timer, deadline);
 }
 
 bool Worker::State::flush_dirty(Time now, sctp::TransmitSink& sink) {
@@ -208,6 +210,8 @@ bool Worker::advance(Time now, sctp::TransmitSink& sink) {
     worked |= s.settle(now);
     const std::size_t expired = s.wheel.advance(now, kTimersPerTurn, [&](TimerNode& node) {
         Slot& slot = *static_cast<SlotTimer&>(node).slot;
+        const Time deadline = slot.association.next_deadline();
+        if (deadline > now) return s.wheel.arm(slot.timer, deadline);  // it has moved meanwhile
         sctp::Environment env = s.environment(slot, now);
         s.effects.clear();
         slot.association.advance(env, s.effects);
@@ -215,7 +219,7 @@ bool Worker::advance(Time now, sctp::TransmitSink& sink) {
         s.mark_dirty(slot);
     });
     worked |= s.take_down(now);
-    return worked || expired > 0;
+    return worked || expired > 0 || s.wheel.behind();
 }
 
 bool Worker::flush(Time now, sctp::TransmitSink& sink) {

@@ -150,6 +150,80 @@ TEST_CASE("TIMER-1: the whole range of time is served, and no time goes back") {
     CHECK(near_end.armed());
 }
 
+TEST_CASE("TIMER-2: a slot of very many timers is spread a bounded number at a time") {
+    constexpr std::size_t kTimers = 10'000;
+    TimerWheel wheel{at(0s)};
+    std::vector<TimerNode> nodes(kTimers);
+    // One slot of level 2 (4,096 ticks), and one timer each at its first and last tick.
+    for (std::size_t i = 0; i < kTimers; ++i) wheel.arm(nodes[i], at(8192ms + i % 4096 * 1ms));
+    std::size_t calls = 0, expired = 0;
+    do {
+        expired += wheel.advance(at(8192ms), kTimers, [](TimerNode&) {});
+        ++calls;
+        REQUIRE(calls < kTimers);
+        if (wheel.behind()) REQUIRE(wheel.next_deadline() <= at(8192ms));
+    } while (wheel.behind());
+    CHECK(calls >= kTimers / TimerWheel::kMovesPerCall);
+    CHECK(expired == 3);  // 0, 4096 and 8192
+    CHECK(wheel.next_deadline() == at(8193ms));
+}
+
+TEST_CASE("TIMER-2: timers armed and cancelled while their slot is spread expire in order, once") {
+    constexpr std::size_t kTimers = 5000;
+    RandomSource random(11);
+    TimerWheel wheel{at(0s)};
+    std::vector<TimerNode> nodes(kTimers);
+    std::vector<bool> wanted(kTimers, true);
+    for (TimerNode& node : nodes) wheel.arm(node, at(4096ms + 1ms * random.below(4096)));
+    std::int64_t last = 0;
+    std::size_t expired = 0;
+    for (Time now = at(4096ms); wheel.armed() > 0; now += wheel.behind() ? 0ms : 7ms) {
+        for (int i = 0; i < 3; ++i) {
+            const std::size_t which = random.below(kTimers);
+            if (!nodes[which].armed()) continue;
+            if (random.below(2) == 0)
+                wheel.cancel(nodes[which]), wanted[which] = false;
+            else
+                wheel.arm(nodes[which], now + 1ms * random.below(9000));
+        }
+        wheel.advance(now, 100, [&](TimerNode& node) {
+            const auto which = static_cast<std::size_t>(&node - nodes.data());
+            CHECK(wanted[which]);
+            CHECK(node.deadline_tick >= last);
+            CHECK(node.deadline_tick * TimerWheel::kTick <= now.time_since_epoch());
+            last = node.deadline_tick;
+            wanted[which] = false;
+            ++expired;
+        });
+    }
+    CHECK(expired > kTimers / 2);
+    CHECK(std::find(wanted.begin(), wanted.end(), true) == wanted.end());
+}
+
+TEST_CASE("TIMER-2: many timers of one tick become due in one step") {
+    constexpr std::size_t kTimers = 3 * TimerWheel::kMovesPerCall;
+    TimerWheel wheel{at(0s)};
+    std::vector<TimerNode> nodes(kTimers);
+    for (TimerNode& node : nodes) wheel.arm(node, at(5ms));
+    CHECK(take(wheel, at(5ms), kTimers).size() == kTimers);
+    CHECK_FALSE(wheel.behind());
+}
+
+TEST_CASE("TIMER-3: a deadline that moves away leaves the timer, one that comes nearer moves it") {
+    TimerWheel wheel{at(0s)};
+    TimerNode node;
+    wheel.arm_no_later(node, at(100ms));
+    wheel.arm_no_later(node, at(5s));
+    CHECK(wheel.next_deadline() <= at(100ms));
+    CHECK(take(wheel, at(100ms)) == Nodes{&node});
+    wheel.arm_no_later(node, at(5s));
+    wheel.arm_no_later(node, at(200ms));
+    CHECK(take(wheel, at(200ms)) == Nodes{&node});
+    wheel.arm_no_later(node, at(300ms));
+    wheel.arm_no_later(node, kNever);
+    CHECK(node.armed());
+}
+
 namespace {
 
 /// The wheel beside a plain array that is searched from end to end.
