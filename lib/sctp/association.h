@@ -239,7 +239,8 @@ class Association {
         kNever;  // T5-shutdown-guard, and the bound of every other closing state (HS-11)
     Time verify_due_ = kNever;  // next HEARTBEAT to an unconfirmed path
     Time control_sent_at_{};
-    StoredPiece* cookie_ = nullptr;  // client: until COOKIE ACK
+    StoredPiece* cookie_ = nullptr;       // client: until COOKIE ACK
+    StoredPiece* init_report_ = nullptr;  // client: parameters of INIT ACK to be reported (3.2.2)
     Reply* replies_ = nullptr;
     PathSet paths_;
     Inbound in_;

@@ -52,7 +52,10 @@ void Association::advance_shutdown(Environment& env) {
 void Association::on_shutdown(Environment& env, ReceivePass& pass, const wire::Chunk& chunk) {
     const auto cumulative = wire::parse_shutdown(chunk.value);
     if (!cumulative) return env.counters.drop(Drop::chunk_malformed);
-    on_acknowledged(env, pass, out_.apply_shutdown(env, paths_, *cumulative));
+    const AckOutcome outcome = out_.apply_shutdown(env, paths_, *cumulative);
+    on_acknowledged(env, pass, outcome);
+    // Judged like a SACK (6.2.1 D): what was acknowledged before is no news, and T2 asks again.
+    if (outcome != AckOutcome::applied) return;
     switch (state_) {
         case State::established:
         case State::shutdown_pending:

@@ -36,6 +36,7 @@ class Association::FlushPass {
     void last_word();
     void init();
     void control();
+    void report_unrecognized();
     void heartbeats();
     bool rides_along() const;
     void sack();
@@ -155,12 +156,21 @@ void Association::FlushPass::init() {
     a_.control_sent_at_ = env_.now;
 }
 
+/// 3.2.2: bundled with COOKIE ECHO or not at all, and as long as that is repeated.
+void Association::FlushPass::report_unrecognized() {
+    out_->begin_chunk(wire::ChunkType::error);
+    wire::write_cause(*out_, wire::Cause::unrecognized_parameters, a_.init_report_->view());
+    out_->end_chunk();
+    if (out_->overflowed()) out_->discard_chunk();
+}
+
 void Association::FlushPass::control() {
     constexpr std::uint16_t kControl = kCookieEcho | kCookieAck | kShutdown | kShutdownAck;
     if ((a_.pending_ & kControl) == 0 || !open(a_.control_path_)) return;
     if (wants(kCookieEcho)) {  // first in its packet (5.1)
         wire::write_cookie_echo(*out_, a_.cookie_->view());
         a_.control_sent_at_ = env_.now;
+        if (a_.init_report_ != nullptr) report_unrecognized();
     }
     if (wants(kCookieAck)) wire::write_cookie_ack(*out_);
     if (wants(kShutdown)) wire::write_shutdown(*out_, a_.in_.cumulative_tsn());

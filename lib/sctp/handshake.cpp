@@ -9,9 +9,15 @@
 
 namespace signalbox::sctp {
 
+namespace {
+constexpr std::size_t kMaxReportBytes = 256;  // of parameters of an INIT ACK that are not known
+}
+
 void Association::forget_cookie(Environment& env) {
     if (cookie_ != nullptr) give_piece(env.blocks, cookie_);
     cookie_ = nullptr;
+    if (init_report_ != nullptr) give_piece(env.blocks, init_report_);
+    init_report_ = nullptr;
 }
 
 void Association::establish(Environment& env, Effects& effects, Event event) {
@@ -105,6 +111,10 @@ void Association::on_init_ack(Environment& env, ReceivePass& pass, const wire::C
     }
     forget_cookie(env);
     cookie_ = cookie;
+    std::array<std::uint8_t, kMaxReportBytes> report;
+    const std::size_t reported = copy_unrecognized(init->parameters, report);
+    if (reported != 0)  // no memory: no report
+        init_report_ = keep_piece(env.blocks, std::span{report}.first(reported));
     control_path_ = 0;
     paths_[0].confirmed = true;  // 5.4: our user named it
     if (measurable) paths_[0].measured(env.profile, env.now - control_sent_at_);

@@ -67,11 +67,11 @@ bool InitParameters::lists(const IpAddress& address) const {
 InitParameters read_init_parameters(const Environment& env, wire::Bytes parameters,
                                     const IpAddress& source) {
     InitParameters result;
+    result.addresses[result.address_count++] = source;
     if (!wire::parameters_well_formed(parameters)) {
         result.verdict = InitVerdict::malformed;
         return result;
     }
-    result.addresses[result.address_count++] = source;
     wire::ParameterWalker walker{parameters};
     while (const auto parameter = walker.next()) {
         switch (static_cast<ParameterType>(parameter->type)) {
@@ -105,6 +105,24 @@ InitParameters read_init_parameters(const Environment& env, wire::Bytes paramete
         }
     }
     return result;
+}
+
+std::size_t copy_unrecognized(wire::Bytes parameters, std::span<std::uint8_t> out) {
+    std::size_t used = 0;
+    wire::ParameterWalker walker{parameters};
+    while (const auto parameter = walker.next()) {
+        if (is_known(parameter->type)) continue;
+        const wire::UnknownAction action = wire::unknown_parameter_action(parameter->type);
+        const std::size_t bytes = wire::padded_to_4(parameter->raw.size());
+        if (action.report && used + bytes <= out.size()) {
+            const auto room = out.subspan(used, bytes);
+            std::fill(room.begin(), room.end(), std::uint8_t{0});
+            std::copy(parameter->raw.begin(), parameter->raw.end(), room.begin());
+            used += bytes;
+        }
+        if (action.stop) break;
+    }
+    return used;
 }
 
 bool write_init_ack(Environment& env, const Packet& packet, const wire::Init& init,

@@ -33,6 +33,10 @@ InitParameters read_init_parameters(const Environment& env, wire::Bytes paramete
 
 /// Our side of an INIT ACK: fresh, or that of the association which got the INIT (RFC
 /// 9260 5.2.1, 5.2.2).
+/// What an INIT ACK has that must be reported beside COOKIE ECHO (RFC 9260 3.2.2), copied one
+/// behind the other; returns the bytes used. What does not fit is not reported.
+std::size_t copy_unrecognized(wire::Bytes parameters, std::span<std::uint8_t> out);
+
 struct InitAckIdentity {
     VerificationTag tag;
     Tsn initial_tsn;
