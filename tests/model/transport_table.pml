@@ -28,7 +28,8 @@
  *   it does not find one that was removed before and is not inserted meanwhile;
  *   it never reads a node or an array whose memory was given away, nor a node not yet written;
  *   what it found stays what it is until its next report;
- *   of equal nodes one is inserted; at the end the table holds what was inserted and not removed. */
+ *   of equal nodes one is inserted;
+ *   at the end the table holds what was inserted and not removed. */
 
 #define BUCKETS 5 /* of an array: one or two homes, the others in the pool */
 #define AT(array, position) ((array) * BUCKETS + (position))
@@ -537,7 +538,7 @@ inline burst() {
 #endif
         found_or_not();
         /* What is not decided yet goes through find(), which reader 0 does all the time: begun
-         * later in the same turn it can only see more. So reader 1 does it in the long mode only. */
+         * later in the same turn it can only see more. Reader 1 does it in the long mode only. */
         whole = whole && found == 0;
 #ifndef LONG
         if
