@@ -89,6 +89,11 @@ namespace signalbox {
     X(m3ua_bad_routing_context, "M3UA DATA with a routing context that is not served")       \
     X(m3ua_bad_network_appearance, "M3UA DATA with a network appearance that is not served") \
     X(m3ua_missing_parameter, "M3UA message without a mandatory parameter")                  \
+    X(m3ua_limited, "M3UA management message over the budget of its peer")                   \
+    X(audit_limited, "audit not answered: asked a moment ago, or too many at once")          \
+    X(m3ua_beat_unanswered, "nothing heard for 2 x T(beat); the association was aborted")    \
+    X(m3ua_management_overflow, "management message refused: send buffer full; aborted")     \
+    X(broadcast_copy, "copy of a broadcast message that its ASP could not take")             \
     X(mtp3_bad_network_indicator, "network indicator is not the instance's")                 \
     X(mtp3_bad_point_code, "point code out of range, or our own from outside")               \
     X(mtp3_no_route, "no application server for the destination (HMRT)")                     \

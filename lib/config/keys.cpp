@@ -199,6 +199,9 @@ constexpr Key kRole = resets(word("role", "asp|!ipsp|!gateway", "asp", "what the
 constexpr Key kConnect = resets(flag("connect", "false", "true: we open the association"));
 constexpr Key kPeerProfile = fresh(name("profile", "rfc9260", "SCTP profile"));
 constexpr Key kAdmin = live(word("admin", "enabled|blocked|shutdown", "enabled", "wanted state"));
+constexpr Key kBeat =
+    live(duration("beat_interval", 0, 3600 * kSecond, "0ms",
+                  "T(beat) of our own M3UA BEAT; 0: none (SCTP has its HEARTBEAT)"));
 constexpr Key kPeerQuirks =
     live(list(word("quirks", kQuirks, "", "what the peer does otherwise"), 0, 6));
 constexpr Key kLimitsOfPeer = section("limits", kPeerLimits, "what one peer may use");
@@ -220,6 +223,7 @@ constexpr Key kPeers[] = {
     kConnect,
     kPeerProfile,
     kAdmin,
+    kBeat,
     kPeerQuirks,
     kLimitsOfPeer,
     kServersOfPeer,
@@ -235,6 +239,7 @@ constexpr Key kTemplates[] = {
     kConnect,
     kPeerProfile,
     kAdmin,
+    kBeat,
     kPeerQuirks,
     kLimitsOfPeer,
     kServersOfPeer,

@@ -37,6 +37,7 @@ core::PeerSettings Loader::common(const Node& node) {
     peer.m3ua.admin = static_cast<sigtran::Admin>(node.number_of("admin"));
     for (const Node& quirk : node.children_of("quirks"))
         if (quirk.good) peer.m3ua.quirks.*kQuirks[quirk.number] = true;
+    peer.m3ua.beat_interval = Duration{node.number_of("beat_interval")};
     peer.connect = node.number_of("connect") != 0;
     peer.profile = profile_of(node);
     const Node* port = node.find("remote_port");

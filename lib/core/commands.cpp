@@ -36,17 +36,27 @@ void Worker::State::obey(const Record& record, Time now) {
     sctp::Environment env = environment(*slot, now);
     if (h.kind == RecordKind::send) {
         const std::span<const std::uint8_t> pieces[] = {record.bytes};
-        if (slot->association.send(env, h.stream, kPpidM3ua, false, pieces) != sctp::SendStatus::ok)
-            counters.drop(Drop::send_buffer_full);
+        // The send buffer is the bound of what management may have waiting for a peer. One that
+        // does not even read its acknowledgements is closed, alone (sigtran.md decision 8).
+        if (slot->association.send(env, h.stream, kPpidM3ua, false, pieces) ==
+            sctp::SendStatus::buffer_full) {
+            counters.drop(Drop::m3ua_management_overflow);
+            abort(*slot, now);
+        }
     } else if (h.kind == RecordKind::shutdown) {
         slot->association.shutdown(env);
     } else if (h.kind == RecordKind::abort) {
-        constexpr std::uint16_t kUserInitiatedAbort = 12;  // RFC 9260 3.3.10.12
-        effects.clear();
-        slot->association.abort(env, kUserInitiatedAbort, effects);
-        apply_effects(*slot, now);
+        abort(*slot, now);
     }
     mark_dirty(*slot);
+}
+
+void Worker::State::abort(Slot& slot, Time now) {
+    constexpr std::uint16_t kUserInitiatedAbort = 12;  // RFC 9260 3.3.10.12
+    sctp::Environment env = environment(slot, now);
+    effects.clear();
+    slot.association.abort(env, kUserInitiatedAbort, effects);
+    apply_effects(slot, now);
 }
 
 /// A message that another worker routed to an association of ours. The sender looked at `congested`
@@ -64,8 +74,11 @@ bool Worker::State::message_for(const Record& record, Time now) {
         return true;
     }
     // Behind what already waits: one queue keeps the order, and whoever routes to its server holds
-    // until it is empty.
-    if (pending_here > 0) return reroute(record.header.peer, record.bytes), true;
+    // until it is empty. A copy of a broadcast waits for nobody.
+    const AsIndex as = record.header.as;
+    if (pending[as.value].first != nullptr &&
+        snapshot->distribution.servers[as.value].mode != sigtran::TrafficMode::broadcast)
+        return reroute(record.header.peer, record.bytes), true;
     sctp::Environment env = environment(*slot, now);
     const std::span<const std::uint8_t> pieces[] = {record.bytes};
     switch (slot->association.send(env, record.header.stream, kPpidM3ua, false, pieces)) {

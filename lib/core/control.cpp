@@ -76,7 +76,7 @@ void Node::Shared::association_up(const Record& record, Time now) {
           .detail = 0,
           .when = now});
     if (h.peer == kNoPeer) return;
-    PeerLink& link = links[h.peer.value];
+    PeerLink& link = links.edit(h.peer.value);
     const bool replaced = link.up && !(link.ref == h.ref);
     if (replaced) {
         // A peer has one association: the newest. The old one's ASP is gone with its process.
@@ -97,7 +97,7 @@ void Node::Shared::association_ended(const Record& record, Time now) {
     if (h.peer == kNoPeer) return;
     if (settings().peers[h.peer.value].connect && !draining)
         reconnect_at[h.peer.value] = now + kReconnectAfter;
-    PeerLink& link = links[h.peer.value];
+    PeerLink& link = links.edit(h.peer.value);
     if (!link.up || !(link.ref == h.ref)) return;  // an older association of this peer
     link.up = false;
     links_changed = true;
@@ -124,6 +124,10 @@ void Node::Shared::from_worker(unsigned /*worker*/, const Record& record, Time n
             else
                 gateway->refuse_data(h.peer, h.stream, record.bytes, h.why, now);
             break;
+        case RecordKind::congestion:
+            if (h.peer != kNoPeer && links[h.peer.value].ref == h.ref)
+                gateway->send_queue_level(h.peer, h.level, now);
+            break;
         case RecordKind::event:
             note(h.event);
             break;
@@ -143,6 +147,28 @@ void Node::Shared::send_outgoing(Time now) {
         command({.kind = RecordKind::send, .stream = o.stream, .ref = link.ref, .peer = o.peer},
                 o.bytes);
     }
+    for (const PeerIndex peer : gateway->take_disconnects()) disconnect(peer, RecordKind::abort);
+    for (const PeerIndex peer : gateway->take_drained()) disconnect(peer, RecordKind::shutdown);
+    note_changes(now);
+}
+
+void Node::Shared::disconnect(PeerIndex peer, RecordKind how) {
+    const PeerLink& link = links[peer.value];
+    if (link.up) command({.kind = how, .ref = link.ref, .peer = peer}, {});
+}
+
+/// Workers count what each peer sends; control looks only when a T(beat) is over.
+void Node::Shared::look_for_beats(Time now) {
+    for (const PeerIndex peer : gateway->beats_due(now)) {
+        Time last{};
+        for (const auto& w : per_worker)
+            last = std::max(last,
+                            Time{Duration{w->heard[peer.value].load(std::memory_order_relaxed)}});
+        gateway->heard(peer, last);
+    }
+}
+
+void Node::Shared::note_changes(Time now) {
     for (const sigtran::Change& c : gateway->take_changes()) {
         EventKind kind{};
         switch (c.kind) {
@@ -196,7 +222,7 @@ void Node::Shared::collect_statistics(Time now) {
     s->table = table->statistics();
     s->events_dropped += events_dropped;
     s->control_longest_turn_ns = longest_turn_ns;
-    for (const PeerLink& link : links) s->peer_associated.push_back(link.up);
+    for (std::size_t p = 0; p < links.size(); ++p) s->peer_associated.push_back(links[p].up);
     s->peer_states.assign(links.size(), sigtran::AspState::down);
     for (std::uint32_t as = 0; as < settings().servers.size(); ++as) {
         s->as_states.push_back(gateway->as_state(AsIndex{as}));
@@ -224,7 +250,10 @@ void Node::control_turn(Time now) {
             ring.pop();
         }
     }
-    if (s.gateway->next_deadline() <= now) s.gateway->advance(now);
+    if (s.gateway->next_deadline() <= now) {
+        s.look_for_beats(now);
+        s.gateway->advance(now);
+    }
     s.send_outgoing(now);
     s.open_associations(now);
     for (const auto& w : s.per_worker) w->pages.top_up();
@@ -234,11 +263,9 @@ void Node::control_turn(Time now) {
     s.collect_statistics(now);
 }
 
-void Node::drain(Time /*now*/) {
-    Shared& s = *shared_;
-    s.draining = true;
-    for (const PeerLink& link : s.links)
-        if (link.up) s.command({.kind = RecordKind::shutdown, .ref = link.ref}, {});
+void Node::drain(Time now) {
+    shared_->draining = true;
+    shared_->gateway->drain(now);  // the next turns tell the ASPs and shut down, in slices
 }
 
 bool Node::drained() const {

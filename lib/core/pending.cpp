@@ -16,7 +16,7 @@ Routed Worker::State::enqueue_pending(AsIndex as, const sigtran::ProtocolData& d
     if (room > mem::BlockPool::kMaxBytes) return counters.drop(Drop::data_too_long), Routed::done;
     if (bounded && (messages.load(std::memory_order_relaxed) >= server.recovery_queue_messages ||
                     bytes.load(std::memory_order_relaxed) + length > server.recovery_queue_bytes))
-        return counters.drop(Drop::as_pending_full), Routed::done;
+        return refuse(Drop::as_pending_full);
     void* block = blocks.take(room);
     if (block == nullptr) return counters.drop(Drop::data_no_memory), Routed::done;
     auto* m = ::new (block) PendingMessage{.length = length,

@@ -33,6 +33,7 @@ enum class RecordKind : std::uint8_t {
     association_ended,
     management,    // an M3UA message that is not DATA
     refused_data,  // a DATA that the worker refused because of `why`
+    congestion,    // `level` of the send queue towards `peer` changed
     event,         // `event`
     // control -> worker
     send,      // bytes = an M3UA message for `ref` on `stream`
@@ -46,7 +47,8 @@ struct RecordHeader {
     Drop why{};
     StreamId stream;
     std::uint16_t streams_out = 0;
-    std::uint16_t checksum_judged = 0;
+    std::uint16_t level = 0;  // congestion
+    AsIndex as = kNoAs;       // message: for which AS
     AssociationRef ref;
     PeerIndex peer = kNoPeer;
     EventRecord event;

@@ -14,7 +14,6 @@ constexpr Ppid kPpidM3uaSwapped{0x03000000};  // seen from little-endian senders
 constexpr Duration kHoldLimit =
     std::chrono::seconds{5};                // then a held message is discarded by name
 constexpr std::size_t kReadyPerTurn = 256;  // of one association
-constexpr std::array<std::uint8_t, 4> kZeros{};
 
 const sigtran::Quirks kNoQuirks{};
 
@@ -30,6 +29,9 @@ Routed Worker::State::deliver(Slot& from, const sctp::Message& message, Time now
     if (from.peer == kNoPeer) return counters.drop(Drop::m3ua_unexpected), Routed::done;
     if (from.owes_report)
         return Routed::again;  // control must know the association before its messages
+    if (settings().peers[from.peer.value].m3ua.beat_interval != Duration{})
+        mine.heard[from.peer.value].store(now.time_since_epoch().count(),
+                                          std::memory_order_relaxed);
     const auto kind = sigtran::kind_of(message.data);
     if (kind && kind->message_class == sigtran::kDataKind.message_class &&
         kind->message_type == sigtran::kDataKind.message_type)
@@ -45,19 +47,28 @@ Routed Worker::State::to_control(Slot& from, const sctp::Message& message, Recor
     return Routed::again;
 }
 
-Routed Worker::State::deliver_data(Slot& from, const sctp::Message& message, Time /*now*/) {
+Routed Worker::State::deliver_data(Slot& from, const sctp::Message& message, Time now) {
     Drop why{};
     const auto accepted = sigtran::accept_data(snapshot->distribution, from.peer,
                                                settings().peers[from.peer.value].m3ua.quirks,
                                                message.stream, message.data, why);
     if (!accepted) {
-        counters.drop(why);
-        // Control answers with the ERR due; a full ring only means that this one goes unanswered.
-        if (to_control(from, message, RecordKind::refused_data, why) == Routed::again)
-            counters.drop(Drop::control_ring_full);
+        refuse(why);
+        report_refusal(from, message, now);
         return Routed::done;
     }
-    return route(from.peer, accepted->from_as, accepted->data);
+    refused.reset();
+    const Routed routed = route(from.peer, accepted->from_as, accepted->data);
+    if (refused) report_refusal(from, message, now);
+    return routed;
+}
+
+/// Control answers with the ERR, DUNA, DUPU or SCON due, within a budget; a full ring only means
+/// that this one goes unanswered.
+void Worker::State::report_refusal(Slot& from, const sctp::Message& message, Time now) {
+    if (!refusal_budget.take(now)) return;
+    if (to_control(from, message, RecordKind::refused_data, *refused) == Routed::again)
+        counters.drop(Drop::control_ring_full);
 }
 
 Routed Worker::State::route(PeerIndex /*from_peer*/, AsIndex from_as,
@@ -69,8 +80,8 @@ Routed Worker::State::route(PeerIndex /*from_peer*/, AsIndex from_as,
                                                                    .network_indicator = data.ni,
                                                                    .priority = data.mp,
                                                                    .sls = data.sls});
-    if (decision.refused) return counters.drop(*decision.refused), Routed::done;
-    if (decision.as == from_as) return counters.drop(Drop::mtp3_loop), Routed::done;
+    if (decision.refused) return refuse(*decision.refused);
+    if (decision.as == from_as) return refuse(Drop::mtp3_loop);
     const bool others_first =
         shared.pending_messages[decision.as.value].load(std::memory_order_acquire) != 0;
     if (others_first &&
@@ -82,22 +93,33 @@ Routed Worker::State::route(PeerIndex /*from_peer*/, AsIndex from_as,
 Routed Worker::State::to_server(AsIndex as, const sigtran::ProtocolData& data) {
     const sigtran::AsView& server = snapshot->distribution.servers[as.value];
     if (server.state == sigtran::AsState::pending) return enqueue_pending(as, data);
-    if (server.state != sigtran::AsState::active)
-        return counters.drop(Drop::as_unavailable), Routed::done;
-    if (server.mode != sigtran::TrafficMode::broadcast) {
-        const PeerIndex peer = server.serving[data.sls.value];
-        if (peer == kNoPeer) return counters.drop(Drop::as_unavailable), Routed::done;
-        return to_peer(peer, server, data);
+    if (server.state != sigtran::AsState::active) return refuse(Drop::as_unavailable);
+    if (server.mode == sigtran::TrafficMode::broadcast) return to_all(as, server, data);
+    const PeerIndex peer = server.serving[data.sls.value];
+    if (peer == kNoPeer) return refuse(Drop::as_unavailable);
+    return to_peer(peer, as, server, data);
+}
+
+/// Broadcast: a slow ASP must not hold the others back, nor get the message twice; its copy is
+/// discarded by name. The first message of each flow after an ASP became active carries a
+/// Correlation Id, by which the new one finds its place (RFC 4666 3.3.1, 4.3.4.3).
+Routed Worker::State::to_all(AsIndex as, const sigtran::AsView& server,
+                             const sigtran::ProtocolData& data) {
+    std::optional<std::uint32_t> correlation_id;
+    std::uint32_t& seen = (*broadcast_flows[as.value])[data.sls.value];
+    if (seen != server.activations) {
+        seen = server.activations;
+        correlation_id = ++correlations * shared.workers + index.value;
     }
-    // Broadcast: a slow ASP must not hold the others back, nor get the message twice; its copy is
-    // discarded by name.
     for (const PeerIndex peer : server.active)
-        if (to_peer(peer, server, data) == Routed::again) counters.drop(Drop::send_buffer_full);
+        if (to_peer(peer, as, server, data, correlation_id) == Routed::again)
+            counters.drop(Drop::broadcast_copy);
     return Routed::done;
 }
 
-Routed Worker::State::to_peer(PeerIndex peer, const sigtran::AsView& as,
-                              const sigtran::ProtocolData& data) {
+Routed Worker::State::to_peer(PeerIndex peer, AsIndex as_index, const sigtran::AsView& as,
+                              const sigtran::ProtocolData& data,
+                              std::optional<std::uint32_t> correlation_id) {
     const PeerLink& link = snapshot->links[peer.value];
     if (!link.up) return Routed::again;  // the next snapshot names another
     const Slot& target = shared.slots[link.ref.slot];
@@ -105,12 +127,15 @@ Routed Worker::State::to_peer(PeerIndex peer, const sigtran::AsView& as,
     const auto stream =
         sigtran::stream_for(data.sls, link.streams_out, settings().peers[peer.value].m3ua.quirks);
     if (!stream) return counters.drop(Drop::m3ua_stream_zero), Routed::done;
-    const sigtran::DataHeader header = sigtran::encode_data_header(as, data);
+    const sigtran::DataHeader header = sigtran::encode_data_header(as, data, correlation_id);
     const std::span<const std::uint8_t> pieces[] = {header.span(), data.user_data,
-                                                    std::span(kZeros).first(header.padding)};
+                                                    header.trailer()};
     if (link.ref.worker != index) {
-        const RecordHeader record{
-            .kind = RecordKind::message, .stream = *stream, .ref = link.ref, .peer = peer};
+        const RecordHeader record{.kind = RecordKind::message,
+                                  .stream = *stream,
+                                  .as = as_index,
+                                  .ref = link.ref,
+                                  .peer = peer};
         if (!push_record(shared.ring(index.value, link.ref.worker.value), record, pieces))
             return Routed::again;
         counters.add(Count::handoff_messages);
@@ -143,6 +168,11 @@ void Worker::State::reroute(PeerIndex to, std::span<const std::uint8_t> message)
     const auto data =
         to == kNoPeer ? std::nullopt : sigtran::reclaim_data(snapshot->distribution, to, message);
     if (!data) return counters.drop(Drop::association_lost);  // management of an ASP that is gone
+    const sigtran::AsView& server = snapshot->distribution.servers[data->from_as.value];
+    const auto is_other = [to](PeerIndex peer) { return peer != to; };
+    if (server.mode == sigtran::TrafficMode::broadcast &&
+        std::any_of(server.active.begin(), server.active.end(), is_other))
+        return counters.drop(Drop::broadcast_copy);  // the others have theirs
     // Already paid for: its bytes were within the send buffer of its association.
     enqueue_pending(data->from_as, data->data, false);
 }
@@ -188,7 +218,8 @@ bool Worker::State::drain_ready(Slot& slot, Time now) {
                 block(slot, now);
                 return false;
             }
-            counters.drop(Drop::peer_congested);
+            refuse(Drop::peer_congested);
+            report_refusal(slot, *message, now);
         }
         counters.add(Count::rx_messages);
         slot.blocked_since = now;

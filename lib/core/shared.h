@@ -11,6 +11,7 @@
 
 #include "base/byte_ring.h"
 #include "base/counters.h"
+#include "base/published_array.h"
 #include "core/access_list.h"
 #include "core/node.h"
 #include "core/records.h"
@@ -32,6 +33,8 @@ struct PeerLink {
     bool up = false;
 };
 
+using Links = PublishedArray<PeerLink, 64>;
+
 /// The configuration as workers use it; a reload replaces it as a whole. Immutable.
 struct Plan {
     Plan(Settings s, std::uint64_t which);
@@ -48,20 +51,26 @@ struct Plan {
 /// plan the plan.
 struct Snapshot {
     sigtran::Distribution distribution;
-    std::vector<PeerLink> links;  // by PeerIndex
+    Links links;  // by PeerIndex
     std::shared_ptr<const Plan> plan;
 };
 
 struct alignas(64) WorkerShared {
-    WorkerShared(mem::PagePool& pool, std::size_t cache_pages, std::size_t ring_bytes)
-        : pages(pool, cache_pages), to_control(ring_bytes), from_control(ring_bytes) {}
-    Counters counters;                             // worker: rw, others: ro
-    mem::PageCache pages;                          // worker: take and give, control: top_up
-    ByteRing to_control;                           // worker: producer, control: consumer
-    ByteRing from_control;                         // control: producer, worker: consumer
-    std::atomic<std::int64_t> established{0};      // worker: rw, control: ro
-    std::atomic<std::int64_t> slots_used{0};       // worker: rw, control: ro
-    std::atomic<std::uint64_t> events_dropped{0};  // worker: rw, control: ro
+    WorkerShared(mem::PagePool& pool, std::size_t cache_pages, std::size_t ring_bytes,
+                 std::size_t peers)
+        : pages(pool, cache_pages),
+          to_control(ring_bytes),
+          from_control(ring_bytes),
+          heard(std::make_unique<std::atomic<std::int64_t>[]>(peers)) {}
+    Counters counters;      // worker: rw, others: ro
+    mem::PageCache pages;   // worker: take and give, control: top_up
+    ByteRing to_control;    // worker: producer, control: consumer
+    ByteRing from_control;  // control: producer, worker: consumer
+    /// By peer: when a message of it came last; only for those that get our BEAT.
+    std::unique_ptr<std::atomic<std::int64_t>[]> heard;  // worker: rw, control: ro
+    std::atomic<std::int64_t> established{0};            // worker: rw, control: ro
+    std::atomic<std::int64_t> slots_used{0};             // worker: rw, control: ro
+    std::atomic<std::uint64_t> events_dropped{0};        // worker: rw, control: ro
 };
 
 struct Node::Shared {
@@ -102,7 +111,7 @@ struct Node::Shared {
     std::deque<Old> old_snapshots;
     Counters control_counters;
     std::unique_ptr<sigtran::SignalingGateway> gateway;
-    std::vector<PeerLink> links;
+    Links links;
     std::vector<Time> reconnect_at;  // by peer; kNever: nothing to open
     std::vector<std::deque<std::vector<std::uint8_t>>>
         backlog;  // records that a worker's ring did not take
@@ -123,6 +132,9 @@ struct Node::Shared {
     void association_ended(const Record& record, Time now);
     void note(const EventRecord& event);
     void send_outgoing(Time now);
+    void disconnect(PeerIndex peer, RecordKind how);
+    void look_for_beats(Time now);
+    void note_changes(Time now);
     void open_associations(Time now);
     void flush_backlog();
     void collect_statistics(Time now);

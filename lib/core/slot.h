@@ -50,6 +50,7 @@ struct alignas(64) Slot {
     std::uint16_t end_cause = 0;
     bool owes_report = false;  // control must still learn about `pending_report`
     RecordKind pending_report{};
+    std::uint8_t congestion_level = 0;  // of the send queue, as control was told
     Time blocked_since{};
     std::atomic<bool> congested{
         false};  // owner: rw, workers: ro. Send queue over half full: hold, do not send
@@ -63,6 +64,7 @@ struct alignas(64) Slot {
         grace_token = 0;
         ++generation;
         nodes_inserted = 0;
+        congestion_level = 0;
         dirty = blocked = established = client = ended = salvaged = owes_report = unsettled = false;
         congested.store(false, std::memory_order_relaxed);
     }

@@ -33,6 +33,10 @@ Worker::State::State(Node& node, WorkerIndex i)
       icmp_budget(shared.settings().icmp_per_second),
       pending(shared.settings().servers.size()) {
     free_slots.reserve(shared.slot_count);
+    for (const sigtran::AsSettings& as : shared.settings().servers)
+        broadcast_flows.push_back(as.mode == sigtran::TrafficMode::broadcast
+                                      ? std::make_unique<Flows>()
+                                      : std::unique_ptr<Flows>());
     snapshot = shared.snapshot.load(std::memory_order_acquire);
 }
 
@@ -156,6 +160,26 @@ void Worker::State::rearm(Slot& slot) {
         wheel.arm_no_later(slot.timer, deadline);
 }
 
+/// Onset and abatement levels in percent of the send buffer (RFC 4666 3.4.4 has three levels; the
+/// gap between the two keeps a queue at the edge from talking all the time).
+void Worker::State::judge_congestion(Slot& slot, std::uint32_t limit_bytes) {
+    constexpr std::array<std::uint32_t, 3> kOnset{50, 70, 90};
+    constexpr std::array<std::uint32_t, 3> kAbatement{30, 50, 70};
+    const std::uint64_t filled = std::uint64_t{slot.association.queued_bytes()} * 100;
+    slot.congested.store(filled > std::uint64_t{limit_bytes} * kOnset[0],
+                         std::memory_order_relaxed);
+    std::uint8_t level = slot.congestion_level;
+    while (level < kOnset.size() && filled > std::uint64_t{limit_bytes} * kOnset[level]) ++level;
+    while (level > 0 && filled < std::uint64_t{limit_bytes} * kAbatement[level - 1u]) --level;
+    if (level == slot.congestion_level || slot.ended || slot.peer == kNoPeer) return;
+    // A full ring: the next change of the queue tries again.
+    if (push_record(mine.to_control, {.kind = RecordKind::congestion,
+                                      .level = level,
+                                      .ref = ref_of(slot),
+                                      .peer = slot.peer}))
+        slot.congestion_level = level;
+}
+
 bool Worker::State::flush_dirty(Time now, sctp::TransmitSink& sink) {
     Slot* slot = dirty;
     dirty = nullptr;
@@ -169,8 +193,7 @@ bool Worker::State::flush_dirty(Time now, sctp::TransmitSink& sink) {
             mark_dirty(*slot);
             more = true;
         }
-        const std::uint32_t half = env.profile.send_buffer_bytes / 2;
-        slot->congested.store(slot->association.queued_bytes() > half, std::memory_order_relaxed);
+        judge_congestion(*slot, env.profile.send_buffer_bytes);
         rearm(*slot);
         slot = next;
     }

@@ -82,6 +82,9 @@ enum class Routed : std::uint8_t {
     again,  // nothing took it now: it stays charged to the incoming association
 };
 
+/// Refused messages that control may answer; a flood of them must not fill its ring.
+inline constexpr std::uint32_t kRefusalsPerSecond = 20000;
+
 struct Worker::State {
     State(Node& node, WorkerIndex index);
     ~State();
@@ -104,10 +107,15 @@ struct Worker::State {
     const Snapshot* last_snapshot = nullptr;  // address only: tells a change, never read
     std::vector<PendingQueue> pending;        // by AS, sized once
     std::uint64_t plan_generation = 0;        // whose budgets are in force
-    bool first_routing = true;                // false: a message that was counted as routed before
-    std::size_t pending_here = 0;             // messages in all of them
-    std::vector<Slot*> free_slots;            // reserved once
-    Slot* dirty = nullptr;                    // lists through the slots
+    std::optional<Drop> refused;              // of the message being routed
+    Budget refusal_budget{kRefusalsPerSecond};
+    using Flows = std::array<std::uint32_t, 256>;         // by SLS
+    std::vector<std::unique_ptr<Flows>> broadcast_flows;  // by AS, for broadcast: see to_all()
+    std::uint32_t correlations = 0;
+    bool first_routing = true;      // false: a message that was counted as routed before
+    std::size_t pending_here = 0;   // messages in all of them
+    std::vector<Slot*> free_slots;  // reserved once
+    Slot* dirty = nullptr;          // lists through the slots
     Slot* blocked = nullptr;
     SlotQueue<&Slot::next_ending> ending;        // being taken down
     SlotQueue<&Slot::next_unsettled> unsettled;  // owe the table an entry or control a report
@@ -133,6 +141,7 @@ struct Worker::State {
     }
     void rearm(Slot& slot);
     bool flush_dirty(Time now, sctp::TransmitSink& sink);
+    void judge_congestion(Slot& slot, std::uint32_t limit_bytes);
 
     // icmp.cpp
     void icmp_received(const Arrival& arrival, Time now, bool handed_off);
@@ -172,7 +181,17 @@ struct Worker::State {
     Routed to_control(Slot& from, const sctp::Message& message, RecordKind kind, Drop why);
     Routed route(PeerIndex from_peer, AsIndex from_as, const sigtran::ProtocolData& data);
     Routed to_server(AsIndex as, const sigtran::ProtocolData& data);
-    Routed to_peer(PeerIndex peer, const sigtran::AsView& as, const sigtran::ProtocolData& data);
+    Routed to_all(AsIndex as, const sigtran::AsView& server, const sigtran::ProtocolData& data);
+    Routed to_peer(PeerIndex peer, AsIndex as_index, const sigtran::AsView& as,
+                   const sigtran::ProtocolData& data,
+                   std::optional<std::uint32_t> correlation_id = {});
+    /// The message goes nowhere; deliver_data() tells control why.
+    Routed refuse(Drop why) {
+        counters.drop(why);
+        refused = why;
+        return Routed::done;
+    }
+    void report_refusal(Slot& from, const sctp::Message& message, Time now);
     void reroute(PeerIndex to, std::span<const std::uint8_t> message);
     bool salvage(Slot& slot, Time now);
     bool take_back(Slot& slot, Time now);  // true: nothing is left in the ended association
@@ -190,6 +209,7 @@ struct Worker::State {
     bool take_commands(Time now);
     bool take_handed(Time now, sctp::TransmitSink& sink);
     void obey(const Record& record, Time now);
+    void abort(Slot& slot, Time now);
     bool message_for(const Record& record, Time now);  // false: not yet, offer it again
 };
 

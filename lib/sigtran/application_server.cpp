@@ -27,7 +27,7 @@ std::uint32_t Server::congestion() const {
     std::optional<std::uint32_t> least;
     for (const AspInAs& asp : asps)
         if (asp.state == AspState::active)
-            least = std::min(least.value_or(asp.congestion), asp.congestion);
+            least = std::min(least.value_or(asp.congestion()), asp.congestion());
     return least.value_or(0);
 }
 
@@ -39,9 +39,10 @@ void SignalingGateway::State::set_asp_state(AsIndex as, PeerIndex peer, AspEvent
         changes.push_back({ChangeKind::asp_state, as, peer, static_cast<std::uint8_t>(asp.state),
                            static_cast<std::uint8_t>(next)});
         asp.state = next;
-        asp.congestion = 0;
-        for (Membership& m : view.peers[peer.value].memberships)
+        asp.said_congestion = 0;
+        for (Membership& m : view.peers.edit(peer.value).memberships)
             if (m.as == as) m.state = next;
+        if (next == AspState::active) ++view.servers.edit(as.value).activations;
         dirty = true;
         return;
     }
@@ -55,6 +56,7 @@ void SignalingGateway::State::reconsider(AsIndex as) {
     s.active_before = active;
     set_as_state(as, next_state(s.state, strength_of(up, active, s.settings.required_active)));
     if (s.state == AsState::active && active < before) notify_if_too_few(as);
+    if (s.state == AsState::active && active != before) status_changed(as);  // DRST, congestion
     refresh_view(as);
 }
 
@@ -72,9 +74,7 @@ void SignalingGateway::State::set_as_state(AsIndex as, AsState next) {
     changes.push_back({ChangeKind::as_state, as, kNoPeer, static_cast<std::uint8_t>(s.state),
                        static_cast<std::uint8_t>(next)});
     s.state = next;
-    ++epoch;
-    if (!s.announcement_waits) to_announce.push_back(as);
-    s.announcement_waits = true;
+    status_changed(as);
     for (const AspInAs& asp : s.asps)
         if (asp.state != AspState::down) notify_state(asp.peer, as);
 }
@@ -109,7 +109,7 @@ void SignalingGateway::State::notify_if_too_few(AsIndex as) {
 
 void SignalingGateway::State::refresh_view(AsIndex as) {
     Server& s = at(as);
-    AsView& v = view.servers[as.value];
+    AsView& v = view.servers.edit(as.value);
     v.state = s.state;
     v.active.clear();
     std::vector<std::uint8_t> active;

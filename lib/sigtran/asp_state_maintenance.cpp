@@ -32,17 +32,19 @@ std::optional<ErrorCode> SignalingGateway::State::judge_asp_identifier(const Req
 
 void SignalingGateway::State::on_aspup(const Request& rq) {
     Peer& p = at(rq.peer);
-    if (p.settings.admin != Admin::enabled) return refuse(rq, ErrorCode::management_blocking);
+    if (p.settings.admin != Admin::enabled || draining)
+        return refuse(rq, ErrorCode::management_blocking);
     if (const auto error = judge_asp_identifier(rq)) return refuse(rq, *error);
     const bool was_active = has_state(rq.peer, AspState::active);
     const bool was_down = !p.up;
     p.up = true;
+    if (was_down) watch(rq.peer);
     if (rq.parameters.asp_identifier) p.learned_asp_id = rq.parameters.asp_identifier;
     outbox.send(rq.peer, Builder{Message::aspup_ack}.finish());
     if (was_active) send_error(rq, ErrorCode::unexpected_message);
     if (!was_active && !was_down) return;  // the Ack was lost, nothing else happened
 
-    view.peers[rq.peer.value].up = true;
+    view.peers.edit(rq.peer.value).up = true;
     dirty = true;
     for (const AsIndex as : p.servers) {
         set_asp_state(as, rq.peer, AspEvent::up);
@@ -65,8 +67,9 @@ void SignalingGateway::State::on_beat(const Request& rq) {
 void SignalingGateway::State::bring_down(PeerIndex peer) {
     Peer& p = at(peer);
     p.up = false;
+    unwatch(peer);
     p.learned_asp_id.reset();
-    view.peers[peer.value].up = false;
+    view.peers.edit(peer.value).up = false;
     dirty = true;
     // All of them first: an AS that is judged must not see an ASP that is half down.
     for (const AsIndex as : p.servers) set_asp_state(as, peer, AspEvent::down);
@@ -78,6 +81,9 @@ void SignalingGateway::State::bring_down(PeerIndex peer) {
 void SignalingGateway::State::fail(PeerIndex peer) {
     Peer& p = at(peer);
     p.answered.clear();
+    for (const AsIndex as : p.servers)
+        for (AspInAs& asp : at(as).asps)
+            if (asp.peer == peer) asp.queue_congestion = 0;  // the queue is gone
     if (!p.up) return;
     for (const AsIndex as : p.servers)
         for (const AspInAs& other : at(as).asps)

@@ -82,7 +82,12 @@ void SignalingGateway::State::on_aspac(const Request& rq) {
         has_conflict = true;
         if (s.routing_context) conflicting.push_back(*s.routing_context);
     }
-    for (const AsIndex as : good) activate(as, rq.peer);
+    std::vector<AsIndex> fresh;
+    for (const AsIndex as : good) {
+        if (asp_state(as, rq.peer) != AspState::active) fresh.push_back(as);
+        activate(as, rq.peer);
+    }
+    for (const AsIndex as : fresh) tell_before_ack(rq.peer, as);
     acknowledge(Message::aspac_ack, rq.peer, good);
     if (has_conflict) refuse(rq, ErrorCode::unsupported_traffic_mode, {conflicting});
     if (selection.not_served.empty()) return;

@@ -48,6 +48,15 @@ std::size_t DestinationIndex::first(std::uint16_t instance, Destination at_least
     return static_cast<std::size_t>(found - entries_.begin());
 }
 
+std::span<const DestinationIndex::Entry> DestinationIndex::of_instance(
+    std::uint16_t instance) const {
+    const auto before = [](const Entry& e, std::uint16_t i) { return e.instance < i; };
+    const auto begin = std::lower_bound(entries_.begin(), entries_.end(), instance, before);
+    const auto is_here = [instance](const Entry& e) { return e.instance == instance; };
+    const auto end = std::partition_point(begin, entries_.end(), is_here);
+    return {begin, end};
+}
+
 AsIndex DestinationIndex::covering(std::uint16_t instance, Destination d) const {
     for (unsigned bits = d.mask_bits; bits <= Destination::kPointCodeBits; ++bits) {
         const Destination wanted{d.point_code & ~low_bits(bits), static_cast<std::uint8_t>(bits)};

@@ -33,6 +33,7 @@ class DestinationIndex {
 
     /// The AS whose key covers all of `d`, most specific first; kNoAs when none does.
     AsIndex covering(std::uint16_t instance, Destination d) const;
+    std::span<const Entry> of_instance(std::uint16_t instance) const;
     /// Up to `limit` entries that are more specific than the range `d` and lie inside it.
     std::vector<Entry> inside(std::uint16_t instance, Destination d, std::size_t limit) const;
 

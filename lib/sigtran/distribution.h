@@ -11,6 +11,7 @@
 
 #include "base/drop.h"
 #include "base/numbers.h"
+#include "base/published_array.h"
 #include "sigtran/m3ua_settings.h"
 
 namespace signalbox::sigtran {
@@ -30,6 +31,9 @@ struct AsView {
     /// (sigtran.md decision 5).
     std::array<PeerIndex, 256> serving;
     std::vector<PeerIndex> active;  // broadcast: all of them
+    /// Grows with each ASP that becomes active: the first DATA of a flow after it carries a
+    /// Correlation Id in broadcast mode (RFC 4666 3.3.1).
+    std::uint32_t activations = 0;
 };
 
 /// One (peer, AS) pair in which the peer may send DATA.
@@ -44,9 +48,10 @@ struct PeerView {
     std::vector<Membership> memberships;  // of the AS that it is configured for
 };
 
+/// Copies share what did not change.
 struct Distribution {
-    std::vector<AsView> servers;  // by AsIndex
-    std::vector<PeerView> peers;  // by PeerIndex
+    PublishedArray<AsView, 1> servers;   // by AsIndex
+    PublishedArray<PeerView, 32> peers;  // by PeerIndex
 };
 
 }  // namespace signalbox::sigtran

@@ -3,11 +3,16 @@
 //   signaling_gateway.cpp        entry points, dispatch by class and type
 //   asp_state_maintenance.cpp    ASPUP, ASPDN, BEAT, the association's fate   (RFC 4666 4.3.4.1,
 //   .2, .6) asp_traffic_maintenance.cpp  ASPAC, ASPIA                                 (4.3.4.3, .4)
-//   network_management.cpp       DAUD, SCON, DUNA and DAVA to the others      (4.5)
+//   network_management.cpp       SCON of ASPs, congestion                     (4.5)
+//   audit.cpp                    DAUD, answers to DATA without a way          (3.4)
+//   announcements.cpp            DUNA, DRST, SCON, DAVA to the others         (4.5.1)
+//   beat.cpp                     our own BEAT                                 (3.5.5)
+//   administration.cpp           block, drain
 //   application_server.cpp       AS state, T(r), NTFY, distribution           (4.3.2, 4.3.4.5)
 //   refusal.cpp                  ERR                                          (3.8.1)
 #pragma once
 #include <cassert>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -22,6 +27,7 @@
 #include "sigtran/signaling_gateway.h"
 #include "sigtran/sls_binding.h"
 #include "sigtran/state_tables.h"
+#include "sigtran/statuses.h"
 #include "wire/m3ua.h"
 
 namespace signalbox::sigtran {
@@ -37,6 +43,7 @@ inline constexpr unsigned kErrorsBurst = 100;
 /// twice in it.
 inline constexpr std::size_t kAuditMemory = 256;
 inline constexpr Duration kAuditInterval = std::chrono::seconds{1};
+inline constexpr std::uint32_t kCongestionLevelMax = 3;  // 3.4.4
 
 /// DUNA and DAVA that go to the other AS. When thousands of AS come up at once everyone would be
 /// told of everyone: past the burst the changes wait and are told together, in lists.
@@ -58,17 +65,24 @@ struct Peer {
     Budget management{kManagementPerSecond, kManagementBurst};
     Budget errors{kErrorsPerSecond, kErrorsBurst};
     std::vector<AuditAnswer> answered;
+    Time heard{};            // the last message of any kind, as far as we were told
+    Time beat_due = kNever;  // T(beat)
 
     std::optional<std::uint32_t> asp_id() const {
         return settings.asp_id ? settings.asp_id : learned_asp_id;
     }
+    /// Destinations are told to ASPs; a gateway tells us.
+    bool tells_destinations() const { return true; }
 };
 
 /// One ASP in one AS.
 struct AspInAs {
     PeerIndex peer;
     AspState state = AspState::down;
-    std::uint32_t congestion = 0;  // as its SCON said; 0 is none
+    std::uint32_t said_congestion = 0;   // as its SCON said; 0 is none
+    std::uint32_t queue_congestion = 0;  // as our send queue towards it shows
+
+    std::uint32_t congestion() const { return std::max(said_congestion, queue_congestion); }
 };
 
 struct Server {
@@ -76,13 +90,15 @@ struct Server {
     AsState state = AsState::down;
     std::vector<AspInAs> asps;
     SlsBinding binding;
-    Time recovery_ends = kNever;       // T(r); kNever when it does not run
-    std::size_t active_before = 0;     // ASPs, when the AS was last judged
-    bool announcement_waits = false;   // is in State::to_announce
-    bool announced_available = false;  // what the other AS were told last; routes start unavailable
+    Time recovery_ends = kNever;      // T(r); kNever when it does not run
+    std::size_t active_before = 0;    // ASPs, when the AS was last judged
+    bool announcement_waits = false;  // is in State::to_announce
+    bool return_is_news = false;      // somebody was told that it is away while it recovered
+    DestinationStatus announced;      // what the other AS were told last; routes start unavailable
 
     std::size_t count(AspState wanted) const;
-    bool is_available() const { return state == AsState::active || state == AsState::pending; }
+    /// A PENDING one does not count as available: it has nobody.
+    DestinationStatus status() const;
     /// The least congestion of those that serve: traffic can go there.
     std::uint32_t congestion() const;
 };
@@ -127,18 +143,37 @@ struct SignalingGateway::State {
     void acknowledge(wire::m3ua::Message ack, PeerIndex peer, std::span<const AsIndex> servers);
 
     // network_management.cpp
-    void on_daud(const Request& rq);
     void on_scon(const Request& rq);
+    void send_queue_level(PeerIndex peer, std::uint32_t level);
     /// The AS named, or all of the peer's, that may use SSNM now. Refuses and returns none
     /// otherwise.
     std::vector<AsIndex> select_for_ssnm(const Request& rq);
+
+    // audit.cpp
+    void on_daud(const Request& rq);
+    DestinationStatus audited_status(AsIndex as);
     void answer_undeliverable(const Request& rq, Drop why);
     bool may_answer(PeerIndex peer, std::uint64_t question);
+
+    // announcements.cpp
+    Scope scope_of(AsIndex as) const;
+    void status_changed(AsIndex as);
+    void begin_round();
     void announce_changes();
     /// The number of messages that it took.
-    std::size_t announce_to(AsIndex receiver, std::span<const std::uint32_t> unavailable,
-                            std::span<const std::uint32_t> available);
+    std::size_t announce_to(AsIndex receiver, std::size_t limit);
     Time announcement_due() const;
+    void tell_before_ack(PeerIndex peer, AsIndex as);
+
+    // beat.cpp
+    void watch(PeerIndex peer);
+    void unwatch(PeerIndex peer);
+    void run_beats();
+
+    // administration.cpp
+    void take_out(PeerIndex peer);
+    void say_farewell(PeerIndex peer);
+    void drain_slice();
 
     // application_server.cpp
     void set_asp_state(AsIndex as, PeerIndex peer, AspEvent event);
@@ -193,8 +228,27 @@ struct SignalingGateway::State {
     Outbox outbox;
     std::vector<Change> changes;
     std::vector<AsIndex> to_announce;
+    /// What is being told just now, to whom next.
+    struct Round {
+        struct Item {
+            AsIndex as;
+            DestinationStatus before;
+            DestinationStatus after;
+        };
+        std::map<std::uint16_t, std::vector<Item>> news;  // by instance
+        std::size_t receiver = 0;                         // AS
+        std::size_t asp = 0;
+        Statuses statuses;  // for the ASPs of the receiver
+    };
+    std::optional<Round> round;
     Time announcements_paid{};  // the messages sent so far fill their share of time until then
     std::set<std::pair<Time, std::uint32_t>> recoveries;  // running T(r)s
+    std::set<std::pair<Time, std::uint32_t>> beats;       // running T(beat)s, by peer
+    std::uint64_t beat_number = 0;
+    std::vector<PeerIndex> disconnects;  // whose association is to be aborted
+    bool draining = false;
+    std::size_t drain_next = 0;
+    std::vector<PeerIndex> drained;  // told all; their associations may go
     Distribution view;
     bool dirty = true;
     std::uint64_t epoch = 0;  // grows when an AS changes

@@ -32,6 +32,7 @@ struct PeerSettings {
     std::optional<std::uint32_t> asp_id;
     Admin admin = Admin::enabled;
     Quirks quirks;
+    Duration beat_interval{};  // T(beat); 0: no BEAT of ours
 };
 
 struct DestinationKey {

@@ -21,6 +21,8 @@ class Outbox {
                 std::optional<std::uint32_t> routing_context);
     /// The event is over and its acknowledgement stands: NTFYs follow (4.3.4.5).
     void settle();
+    /// The event concerns nobody else: its NTFYs are not sent.
+    void settle_silently() { notices_.clear(); }
     std::vector<Outgoing> take();
 
  private:

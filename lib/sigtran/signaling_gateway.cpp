@@ -43,10 +43,10 @@ SignalingGateway::State::State(std::vector<PeerSettings> peer_settings,
         const AsSettings& s = servers.back().settings;
         for (const AspInAs& asp : servers.back().asps) {
             at(asp.peer).servers.push_back(as);
-            view.peers[asp.peer.value].memberships.push_back(
-                {as, s.routing_context, AspState::down});
+            view.peers.edit(asp.peer.value)
+                .memberships.push_back({as, s.routing_context, AspState::down});
         }
-        AsView& v = view.servers[i];
+        AsView& v = view.servers.edit(i);
         v.mode = s.mode;
         v.instance = s.instance;
         v.routing_context = s.routing_context;
@@ -98,7 +98,7 @@ void SignalingGateway::State::dispatch(const Request& rq) {
         case Message::data:
             return on_data(rq);
         case Message::beat_ack:
-            return;  // we send no BEAT; an answer to none is harmless
+            return;  // heard; an answer to no BEAT of ours is harmless
         default:
             return refuse(rq, ErrorCode::unexpected_message);  // what only an ASP receives
     }
@@ -167,9 +167,13 @@ void SignalingGateway::receive(PeerIndex peer, StreamId stream,
                                std::span<const std::uint8_t> message, Time now) {
     State& s = *state_;
     s.now = now;
-    if (peer.value >= s.peers.size() || !s.at(peer).associated ||
-        !s.at(peer).management.take(now)) {
+    if (peer.value >= s.peers.size() || !s.at(peer).associated) {
         s.counters.drop(Drop::m3ua_unexpected);
+        return;
+    }
+    s.at(peer).heard = now;
+    if (!s.at(peer).management.take(now)) {
+        s.counters.drop(Drop::m3ua_limited);
         return;
     }
     Request rq{peer, stream, message, {}, {}};
@@ -196,23 +200,35 @@ void SignalingGateway::refuse_data(PeerIndex peer, StreamId stream,
     s.outbox.settle();
 }
 
+void SignalingGateway::send_queue_level(PeerIndex peer, std::uint32_t level, Time now) {
+    if (peer.value >= state_->peers.size()) return;
+    state_->now = now;
+    state_->send_queue_level(peer, std::min(level, kCongestionLevelMax));
+}
+
 void SignalingGateway::advance(Time now) {
     State& s = *state_;
     s.now = now;
     while (!s.recoveries.empty() && s.recoveries.begin()->first <= now)
         s.recovery_over(AsIndex{s.recoveries.begin()->second});
+    s.run_beats();
     s.outbox.settle();
     s.check();
 }
 
 Time SignalingGateway::next_deadline() const {
     const auto& recoveries = state_->recoveries;
+    const auto& beats = state_->beats;
     const Time recovery = recoveries.empty() ? kNever : recoveries.begin()->first;
-    return std::min(recovery, state_->announcement_due());
+    const Time beat = beats.empty() ? kNever : beats.begin()->first;
+    return std::min({recovery, beat, state_->announcement_due()});
 }
 
 std::vector<Outgoing> SignalingGateway::take_outgoing() {
-    state_->announce_changes();
+    if (state_->draining)
+        state_->drain_slice();
+    else
+        state_->announce_changes();
     return state_->outbox.take();
 }
 

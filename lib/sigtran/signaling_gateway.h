@@ -48,8 +48,28 @@ class SignalingGateway {
     void receive(PeerIndex peer, StreamId stream, std::span<const std::uint8_t> message, Time now);
     void refuse_data(PeerIndex peer, StreamId stream, std::span<const std::uint8_t> message,
                      Drop why, Time now);
-    /// T(r) and other timers.
+    /// How full the send queue towards the peer is, as a congestion level (3.4.4): onset and
+    /// abatement are the caller's.
+    void send_queue_level(PeerIndex peer, std::uint32_t level, Time now);
+    /// T(r), T(beat) and other timers.
     void advance(Time now);
+    /// Peers whose T(beat) is over: the caller says of each when it was heard() last, then calls
+    /// advance().
+    std::vector<PeerIndex> beats_due(Time now) const;
+    void heard(PeerIndex peer, Time when);
+
+    // the operator
+    /// SCTP stays; the ASP is taken out of service, and its ASPUP refused until unblock().
+    void block(PeerIndex peer, Time now);
+    void unblock(PeerIndex peer);
+    Admin admin(PeerIndex peer) const;
+    /// Begins the end: every ASP is told, some at each call of take_outgoing().
+    void drain(Time now);
+    /// Peers that were told everything: their associations may be shut down after what
+    /// take_outgoing() returned.
+    std::vector<PeerIndex> take_drained();
+    /// Peers whose associations are to be aborted.
+    std::vector<PeerIndex> take_disconnects();
     Time next_deadline() const;
 
     /// What to send now, in order. The caller publishes distribution() first when dirty() (an

@@ -163,8 +163,10 @@ std::optional<Accepted> reclaim_data(const Distribution& d, PeerIndex to,
     return Accepted{membership->as, *data};
 }
 
-DataHeader encode_data_header(const AsView& to, const ProtocolData& data) {
+DataHeader encode_data_header(const AsView& to, const ProtocolData& data,
+                              std::optional<std::uint32_t> correlation_id) {
     DataHeader h;
+    h.trailer_bytes = {};
     std::uint8_t* p = h.bytes.data() + wire::m3ua::kHeaderBytes;
     const auto parameter = [&p](Tag tag, std::size_t length) {
         store_be16(p, static_cast<std::uint16_t>(tag));
@@ -189,13 +191,18 @@ DataHeader encode_data_header(const AsView& to, const ProtocolData& data) {
     p += wire::m3ua::kRoutingLabelBytes;
 
     h.length = static_cast<std::size_t>(p - h.bytes.data());
-    h.padding = (4 - data.user_data.size() % 4) % 4;
+    h.trailer_length = (4 - data.user_data.size() % 4) % 4;
+    if (correlation_id) {
+        p = h.trailer_bytes.data() + h.trailer_length;
+        number(Tag::correlation_id, *correlation_id);
+        h.trailer_length += 8;
+    }
     h.bytes[0] = wire::m3ua::kVersion;
     h.bytes[1] = 0;
     h.bytes[2] = kDataKind.message_class;
     h.bytes[3] = kDataKind.message_type;
     store_be32(h.bytes.data() + 4,
-               static_cast<std::uint32_t>(h.length + data.user_data.size() + h.padding));
+               static_cast<std::uint32_t>(h.length + data.user_data.size() + h.trailer_length));
     return h;
 }
 

@@ -50,15 +50,18 @@ std::optional<Accepted> accept_data(const Distribution& d, PeerIndex peer, const
 std::optional<Accepted> reclaim_data(const Distribution& d, PeerIndex to,
                                      std::span<const std::uint8_t> message);
 
-/// Everything of an outgoing DATA but the user data and its padding: header to be followed by data,
-/// then `padding` zero bytes.
+/// Everything of an outgoing DATA but the user data: header to be followed by the data, then the
+/// trailer (padding, Correlation Id).
 struct DataHeader {
     std::array<std::uint8_t, 48> bytes;
     std::size_t length = 0;
-    std::size_t padding = 0;
+    std::array<std::uint8_t, 12> trailer_bytes;
+    std::size_t trailer_length = 0;
     std::span<const std::uint8_t> span() const { return {bytes.data(), length}; }
+    std::span<const std::uint8_t> trailer() const { return {trailer_bytes.data(), trailer_length}; }
 };
-DataHeader encode_data_header(const AsView& to, const ProtocolData& data);
+DataHeader encode_data_header(const AsView& to, const ProtocolData& data,
+                              std::optional<std::uint32_t> correlation_id = {});
 
 /// Stream = 1 + h(SLS) mod (streams_out - 1); 0 only with one stream and the quirk; nullopt: refuse
 /// (decision 3).

@@ -29,10 +29,11 @@ Distribution two_servers() {
         view.active = {PeerIndex{i}};
         d.servers.push_back(view);
     }
-    d.servers[1].network_appearance = 7;
+    d.servers.edit(1).network_appearance = 7;
     const Membership first{AsIndex{0}, 1, AspState::active};
     const Membership second{AsIndex{1}, 2, AspState::active};
-    d.peers = {PeerView{true, {first}}, PeerView{true, {first, second}}};
+    d.peers.push_back({true, {first}});
+    d.peers.push_back({true, {first, second}});
     return d;
 }
 
@@ -51,10 +52,10 @@ void fuzz_data(PeerIndex peer, const Quirks& quirks, StreamId stream,
     // What goes out again is accepted by the other side, with the same user data.
     const AsView& to = distribution.servers[accepted->from_as.value];
     const DataHeader header = encode_data_header(to, accepted->data);
-    require(header.length <= header.bytes.size() && header.padding < 4);
+    require(header.length <= header.bytes.size() && header.trailer_length < 4);
     std::vector<std::uint8_t> out(header.bytes.begin(), header.bytes.begin() + header.length);
     out.insert(out.end(), user.begin(), user.end());
-    out.insert(out.end(), header.padding, 0);
+    out.insert(out.end(), header.trailer().begin(), header.trailer().end());
     const auto again = accept_data(distribution, PeerIndex{1}, quirks, StreamId{1}, out, why);
     require(again.has_value());
     require(std::equal(user.begin(), user.end(), again->data.user_data.begin(),

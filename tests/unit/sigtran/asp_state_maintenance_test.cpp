@@ -231,7 +231,7 @@ TEST_CASE("M04: an ASPUP flood is damped, and the peer is served again a second 
     std::size_t answered = 0;
     for (int i = 0; i < 10000; ++i) answered += s.tell(A, aspup()).empty() ? 0 : 1;
     CHECK(answered == 1000);
-    CHECK(s.counters.drops(Drop::m3ua_unexpected) == 9000);
+    CHECK(s.counters.drops(Drop::m3ua_limited) == 9000);
     s.wait(1s);
     CHECK(s.tell(A, aspup()) == Said{"A ASPUP_ACK"});
 }

@@ -127,7 +127,7 @@ TEST_CASE("SG 3: a traffic mode that does not exist gets ERR 0x05") {
 TEST_CASE("SG 3: of two AS with different modes only the one that fits the ASPAC is activated") {
     Story s{{server(100, 10, {A}), server(200, 20, {A}, TrafficMode::override_)}};
     s.inactive(A);
-    CHECK(s.tell(A, aspac({mode(1)})) == Said{"A ASPAC_ACK mode=1 rc=200",
+    CHECK(s.tell(A, aspac({mode(1)})) == Said{"A DUNA rc=200 pc=10", "A ASPAC_ACK mode=1 rc=200",
                                               "A ERR code=05 rc=100 diagnostic=16",
                                               "A NTFY status=1/3 rc=200"});
 }
@@ -170,7 +170,8 @@ TEST_CASE("quirk etsi_rc_error: an unknown routing context in ASPAC gets 0x19") 
 TEST_CASE("decision 2: routing context 0 is a value") {
     Story s{{server(0, 10, {A}), server(1, 20, {A})}};
     s.inactive(A);
-    CHECK(s.tell(A, aspac({rc({0})})) == Said{"A ASPAC_ACK mode=2 rc=0", "A NTFY status=1/3 rc=0"});
+    CHECK(s.tell(A, aspac({rc({0})})) ==
+          Said{"A DUNA rc=0 pc=20", "A ASPAC_ACK mode=2 rc=0", "A NTFY status=1/3 rc=0"});
     CHECK(s.asp(A, 0) == AspState::active);
     CHECK(s.asp(A, 1) == AspState::inactive);
 }

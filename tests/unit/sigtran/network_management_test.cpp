@@ -52,12 +52,16 @@ TEST_CASE("decision 9: DAUD for an unknown point code is answered DUNA") {
     CHECK(s.tell(A, daud({affected({999})})) == Said{"A DUNA pc=999"});
 }
 
-TEST_CASE("SG 3: an AS that is PENDING is still available") {
+TEST_CASE(
+    "SG 3: DAUD for an AS that is PENDING is answered DUNA, and its return is told with DAVA") {
     Story s = two_as();
     s.active(A);
     s.active(B);
     s.lose(B);
-    CHECK(s.tell(A, daud({affected({20})})) == Said{"A DAVA pc=20"});
+    CHECK(s.tell(A, daud({affected({20})})) == Said{"A DUNA pc=20"});
+    s.inactive(B);
+    CHECK(s.tell(B, aspac({rc({200})})) ==
+          Said{"B ASPAC_ACK mode=2 rc=200", "B NTFY status=1/3 rc=200", "A DAVA rc=100 pc=20"});
 }
 
 TEST_CASE("SG 3: DAUD for a range is answered as a range, its exceptions after it") {
@@ -78,10 +82,12 @@ TEST_CASE("SG 3: a congested point code gets SCON, then DAVA; the route itself s
     Story s = two_as();
     s.active(A);
     s.active(B);
-    CHECK(s.tell(B, scon({rc({200}), affected({5}), congestion(2)})).empty());
+    CHECK(s.tell(B, scon({rc({200}), affected({5}), congestion(2)})) ==
+          Said{"A SCON rc=100 pc=20 level=2"});
     CHECK(s.as(1) == AsState::active);
     CHECK(s.tell(A, daud({affected({20})})) == Said{"A SCON pc=20 level=2", "A DAVA pc=20"});
-    s.tell(B, scon({rc({200}), affected({5}), congestion(0)}));
+    CHECK(s.tell(B, scon({rc({200}), affected({5}), congestion(0)})) ==
+          Said{"A SCON rc=100 pc=20 level=0"});
     CHECK(s.tell(A, daud({affected({20})})) == Said{"A DAVA pc=20"});
 }
 
@@ -193,7 +199,8 @@ TEST_CASE("ASPs that are not active, or serve the same AS only, are not told") {
     s.inactive(C);
     s.inactive(D);
     s.inactive(B);
-    CHECK(s.tell(B, aspac()) == Said{"B ASPAC_ACK mode=2 rc=100", "B NTFY status=1/3 rc=100"});
+    CHECK(s.tell(B, aspac()) ==
+          Said{"B DUNA rc=100 pc=20", "B ASPAC_ACK mode=2 rc=100", "B NTFY status=1/3 rc=100"});
 }
 
 TEST_CASE("an ASP that is active in both AS is told of each in the name of the other") {

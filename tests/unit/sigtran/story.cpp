@@ -18,10 +18,10 @@ std::uint32_t get(std::span<const std::uint8_t> from, std::size_t at, unsigned o
 }
 
 const std::map<unsigned, std::string> kNames{
-    {0x0000, "ERR"},       {0x0001, "NTFY"},      {0x0101, "DATA"},     {0x0201, "DUNA"},
-    {0x0202, "DAVA"},      {0x0204, "SCON"},      {0x0205, "DUPU"},     {0x0206, "DRST"},
-    {0x0304, "ASPUP_ACK"}, {0x0305, "ASPDN_ACK"}, {0x0306, "BEAT_ACK"}, {0x0403, "ASPAC_ACK"},
-    {0x0404, "ASPIA_ACK"}};
+    {0x0000, "ERR"},       {0x0001, "NTFY"},      {0x0101, "DATA"},      {0x0201, "DUNA"},
+    {0x0202, "DAVA"},      {0x0204, "SCON"},      {0x0205, "DUPU"},      {0x0206, "DRST"},
+    {0x0303, "BEAT"},      {0x0304, "ASPUP_ACK"}, {0x0305, "ASPDN_ACK"}, {0x0306, "BEAT_ACK"},
+    {0x0403, "ASPAC_ACK"}, {0x0404, "ASPIA_ACK"}};
 
 std::string list_of(std::span<const std::uint8_t> value) {
     std::string text;

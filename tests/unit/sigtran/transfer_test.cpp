@@ -23,13 +23,13 @@ struct AsOfPeer {
 Distribution peer_in(std::vector<AsOfPeer> list) {
     Distribution d;
     d.peers.resize(1);
-    d.peers[0].up = true;
+    d.peers.edit(0).up = true;
     for (std::uint32_t i = 0; i < list.size(); ++i) {
         AsView v;
         v.routing_context = list[i].context;
         v.network_appearance = list[i].appearance;
         d.servers.push_back(v);
-        d.peers[0].memberships.push_back({AsIndex{i}, list[i].context, list[i].state});
+        d.peers.edit(0).memberships.push_back({AsIndex{i}, list[i].context, list[i].state});
     }
     return d;
 }
@@ -212,7 +212,7 @@ TEST_CASE("DATA leaves with what its AS has: network appearance and routing cont
         const DataHeader h = encode_data_header(to, pd);
         Message m(h.span().begin(), h.span().end());
         m.insert(m.end(), user.begin(), user.end());
-        m.insert(m.end(), h.padding, 0);
+        m.insert(m.end(), h.trailer().begin(), h.trailer().end());
         return m;
     };
     const Message label =
@@ -232,7 +232,7 @@ TEST_CASE("DATA of every user length is padded to a multiple of four, the paddin
             encode_data_header(to, {PointCode{1}, PointCode{2}, 3, 2, 0, Sls{1}, user});
         Message m(h.span().begin(), h.span().end());
         m.insert(m.end(), user.begin(), user.end());
-        m.insert(m.end(), h.padding, 0);
+        m.insert(m.end(), h.trailer().begin(), h.trailer().end());
         REQUIRE(m == data({rc({100}),
                            protocol_data({.opc = 1, .dpc = 2, .si = 3, .ni = 2, .mp = 0, .sls = 1},
                                          user)}));
