@@ -73,6 +73,11 @@ namespace signalbox {
     X(sack_malformed, "SACK whose counts or blocks are impossible")                          \
     X(sack_old, "SACK older than one already applied")                                       \
     X(sack_unsent, "SACK of a TSN that was never sent")                                      \
+    X(forward_tsn_malformed, "FORWARD TSN of a wrong length or beyond the window")           \
+    X(forward_tsn_old, "FORWARD TSN that skips nothing new")                                 \
+    X(forward_tsn_bad_stream, "FORWARD TSN entry of a stream that was not negotiated")       \
+    X(data_skipped, "fragments of a message that the peer gave up")                          \
+    X(message_abandoned, "message past its lifetime or its retransmission limit")            \
     X(heartbeat_ack_unmatched, "HEARTBEAT ACK whose nonce is not ours")                      \
     X(send_buffer_full, "message refused: the association's send buffer is full")            \
     X(transmit_no_buffer, "no transmit buffer")                                              \

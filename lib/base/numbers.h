@@ -16,6 +16,7 @@ struct Strong {
 
 using Tsn = SerialNumber<struct TsnTag, std::uint32_t>;  // RFC 9260 3.3.1
 using Ssn = SerialNumber<struct SsnTag, std::uint16_t>;  // RFC 9260 3.3.1
+using Mid = SerialNumber<struct MidTag, std::uint32_t>;  // RFC 8260 2.1
 using StreamId = Strong<struct StreamIdTag, std::uint16_t>;
 using Ppid = Strong<struct PpidTag, std::uint32_t>;
 using VerificationTag = Strong<struct VerificationTagTag, std::uint32_t>;

@@ -134,6 +134,7 @@ void Worker::State::happened(Slot& slot, const sctp::EventRecord& event, Time no
             end(slot, EventKind::association_lost, event.cause);
             break;
         case sctp::Event::remote_error:
+        case sctp::Event::send_failed:
             break;  // counted by sctp
     }
 }

@@ -10,7 +10,7 @@
 
 namespace signalbox::sctp {
 
-static_assert(sizeof(Association) <= 1024);
+static_assert(sizeof(Association) <= 1280);  // a slot of core and its blocks: PF-11, 4 KiB
 
 void Association::set_state(State next) {
     state_ = next;
@@ -46,8 +46,9 @@ bool Association::connect(Environment& env, std::span<const IpAddress> remotes,
     local_tie_ = {env.random.u32() | 1u};
     remote_tie_ = {env.random.u32() | 1u};
     local_initial_tsn_ = {env.random.u32()};
-    in_.start(env, {}, 0);
-    out_.start(env, local_initial_tsn_, 0, 0);
+    extensions_ = {};
+    in_.start(env, {}, 0, extensions_);
+    out_.start(env, local_initial_tsn_);
     pending_ = kInit;
     control_path_ = 0;
     control_count_ = 0;
@@ -98,12 +99,26 @@ void Association::abort(Environment& env, std::uint16_t cause, Effects& effects)
 }
 
 SendStatus Association::send(Environment& env, StreamId stream, Ppid ppid, bool unordered,
-                             std::span<const std::span<const std::uint8_t>> pieces) {
+                             std::span<const std::span<const std::uint8_t>> pieces,
+                             const Reliability& reliability) {
     if (state_ != State::established && state_ != State::cookie_echoed) return SendStatus::not_open;
-    const SendStatus status =
-        out_.enqueue(env, stream, ppid, unordered, pieces, paths_.packet_bytes(env.profile));
+    const SendStatus status = out_.enqueue(env, stream, ppid, unordered, pieces,
+                                           paths_.packet_bytes(env.profile), reliability);
     check();
     return status;
+}
+
+bool Association::set_stream_value(Environment& env, StreamId stream, std::uint16_t value) {
+    return out_.set_stream_value(env, stream, value);
+}
+
+bool Association::continue_stream(Environment& env, StreamId stream, Mid next_out, Mid next_in) {
+    return out_.continue_stream(env, stream, next_out) && in_.continue_stream(env, stream, next_in);
+}
+
+void Association::report_failures(Effects& effects) {
+    if (const std::uint32_t n = out_.take_failures(); n != 0)
+        effects.add(Event::send_failed, 0, static_cast<std::uint16_t>(std::min(n, 0xffffu)));
 }
 
 bool Association::hold(Environment& env, const Message& message) {
@@ -138,8 +153,9 @@ bool Association::release(Environment& env, std::size_t max_blocks) {
 
 Time Association::next_deadline() const {
     if (state_ == State::closed) return ended_quietly_ ? Time{} : kNever;
-    Time least = std::min(
-        {control_timer_, guard_timer_, verify_due_, in_.sack_deadline(), out_.probe_deadline()});
+    if (out_.failures_wait()) return Time{};
+    Time least = std::min({control_timer_, guard_timer_, verify_due_, in_.sack_deadline(),
+                           out_.probe_deadline(), out_.forward_deadline()});
     for (std::size_t i = 0; i < paths_.size(); ++i) least = std::min(least, paths_[i].deadline());
     return least;
 }

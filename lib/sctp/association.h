@@ -85,9 +85,12 @@ class Association {
     bool flush(Environment& env, TransmitSink& sink, std::size_t max_packets = 64);
     Time next_deadline() const;  // kNever when no timer runs
 
-    /// Queues one user message given in pieces (copied once). All or nothing.
+    /// Queues one user message given in pieces (copied once). All or nothing. A limit on its
+    /// reliability holds when the peer can do without it (RFC 3758); a message given up is counted
+    /// and told by Event::send_failed.
     SendStatus send(Environment& env, StreamId stream, Ppid ppid, bool unordered,
-                    std::span<const std::span<const std::uint8_t>> pieces);
+                    std::span<const std::span<const std::uint8_t>> pieces,
+                    const Reliability& reliability = {});
     void shutdown(Environment& env);
     void abort(Environment& env, std::uint16_t cause,
                Effects& effects);  // cause 12: user initiated
@@ -123,6 +126,13 @@ class Association {
     std::size_t path_count() const;
     PathView path(std::size_t index) const;
     IpAddress remote_address(std::size_t index) const;
+    Extensions extensions() const { return extensions_; }  // agreed with the peer
+    /// Priority (0 first) or weight (from 1) of an outgoing stream for the profile's scheduler
+    /// (RFC 8260 3); it holds from the stream's next message into an empty queue.
+    bool set_stream_value(Environment& env, StreamId stream, std::uint16_t value);
+    /// Goes on numbering a stream where another process left off: its next ordered message out and
+    /// in. For an association that was taken over; nothing of the stream is queued or waits.
+    bool continue_stream(Environment& env, StreamId stream, Mid next_out, Mid next_in);
     std::uint32_t queued_bytes() const;    // unsent + unacknowledged user data
     std::uint32_t receive_window() const;  // what a SACK would advertise now
     std::uint32_t ready_bytes() const;
@@ -153,12 +163,16 @@ class Association {
                     std::uint64_t information = 0, std::uint8_t information_bytes = 0);
     bool start_paths(Environment& env, std::span<const IpAddress> remotes,
                      const IpAddress& addressed);
+    void report_failures(Effects& effects);
     void check() const;
 
     // receive.cpp
     bool tag_acceptable(Environment& env, const Packet& packet);
     void process(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
     void on_data(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
+    void process_extension(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
+    void on_i_data(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
+    void on_fragment(Environment& env, ReceivePass& pass, const Fragment& data);
     void on_sack(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
     void on_acknowledged(Environment& env, ReceivePass& pass, AckOutcome outcome);
     void on_heartbeat(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
@@ -166,6 +180,9 @@ class Association {
     void on_abort(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
     void on_error(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
     void on_unknown(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
+
+    // forward_tsn.cpp
+    void on_forward_tsn(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
 
     // handshake.cpp
     void on_init_ack(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
@@ -204,6 +221,7 @@ class Association {
     void arm_control(Environment& env, Duration delay) { control_timer_ = env.now + delay; }
     void on_control_timer(Environment& env, Effects& effects);
     void on_t3(Environment& env, Effects& effects, std::size_t path);
+    void on_forward_timer(Environment& env, Effects& effects);
     void on_heartbeat_due(Environment& env, std::size_t path);
     void count_failure(Environment& env, Effects& effects, std::size_t path);
     void path_answered(Environment& env, Effects& effects, std::size_t path);
@@ -221,6 +239,7 @@ class Association {
     std::uint8_t verify_next_ = 0;  // round robin over unconfirmed paths
     std::uint8_t abort_information_bytes_ = 0;
     std::uint8_t stale_retries_ = 0;
+    Extensions extensions_;  // agreed with the peer
     std::uint16_t pending_ = 0;
     std::uint16_t error_count_ = 0;
     std::uint16_t abort_cause_ = 0;

@@ -2,8 +2,8 @@
 //   | MAC (16) | node (1) | v6 bit of the local address + address count (1) | v6 bit per address
 //   (2) | | local port (2) | remote port (2) | local tag (4) | remote tag (4) | local TSN (4) |
 //   remote TSN (4) | | streams out (2) | streams in (2) | remote window (4) | tie-tags (8) |
-//   created, ns (8) | life, ms (4) | | local address (4 or 16) | the peer's addresses (4 or 16
-//   each) |
+//   created, ns (8) | extensions (1) | life, ms (3) | | local address (4 or 16) | the peer's
+//   addresses (4 or 16 each) |
 #include "sctp/cookie.h"
 
 #include <algorithm>
@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t kMacBytes = 16;
 constexpr std::size_t kFixedBytes = 68;
+constexpr std::uint32_t kMaxLifeMs = 0xffffff;
 constexpr std::uint8_t kLocalV6 = 0x80;
 
 std::array<std::uint8_t, 32> random_key(RandomSource& random) {
@@ -64,7 +65,8 @@ bool parse(std::span<const std::uint8_t> cookie, CookieContents& c) {
     c.local_tie_tag = {load_be32(p + 48)};
     c.remote_tie_tag = {load_be32(p + 52)};
     c.created = Time{Duration{static_cast<Duration::rep>(load_be64(p + 56))}};
-    c.life = std::chrono::milliseconds{load_be32(p + 64)};
+    c.extensions.bits = p[64];
+    c.life = std::chrono::milliseconds{load_be32(p + 64) & kMaxLifeMs};
     p += kFixedBytes;
     c.local_address = get(p, local_v6);
     c.address_count = static_cast<std::uint8_t>(count);
@@ -110,7 +112,9 @@ std::size_t CookieKeys::seal(const CookieContents& c, std::span<std::uint8_t> ou
     store_be32(p + 48, c.local_tie_tag.value);
     store_be32(p + 52, c.remote_tie_tag.value);
     store_be64(p + 56, static_cast<std::uint64_t>(c.created.time_since_epoch().count()));
-    store_be32(p + 64, static_cast<std::uint32_t>(c.life / std::chrono::milliseconds{1}));
+    const std::int64_t life_ms = c.life / std::chrono::milliseconds{1};
+    store_be32(p + 64, static_cast<std::uint32_t>(std::min<std::int64_t>(life_ms, kMaxLifeMs)));
+    p[64] = c.extensions.bits;
     std::uint8_t* at = put(p + kFixedBytes, c.local_address);
     for (std::size_t i = 0; i < c.address_count; ++i) at = put(at, c.addresses[i]);
     const HmacKey::Mac mac = current_.mac(out.subspan(kMacBytes, size - kMacBytes));

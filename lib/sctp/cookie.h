@@ -12,6 +12,7 @@
 #include "base/numbers.h"
 #include "base/random.h"
 #include "base/time.h"
+#include "sctp/extensions.h"
 
 namespace signalbox::sctp {
 
@@ -31,7 +32,8 @@ struct CookieContents {
     VerificationTag local_tie_tag;  // 0: none
     VerificationTag remote_tie_tag;
     Time created;
-    Duration life{};
+    Duration life{};          // at most 2^24 - 1 ms in a cookie
+    Extensions extensions;    // agreed
     IpAddress local_address;  // the one that was addressed by INIT
     std::uint8_t address_count = 0;
     std::array<IpAddress, 16> addresses;  // the peer's, source of the INIT first

@@ -30,6 +30,7 @@ enum class Event : std::uint8_t {
     aborted,         // ended by ABORT, ours or the peer's (`cause` = first cause code or 0)
     lost,            // ended by a retransmission limit or guard timer
     remote_error,    // ERROR chunk, `cause` = first cause code
+    send_failed,     // messages were given up past their limits, `cause` = how many (RFC 3758)
 };
 
 struct EventRecord {

@@ -40,6 +40,7 @@ class Association::FlushPass {
     void heartbeats();
     bool rides_along() const;
     void sack();
+    void forward_tsn();
     void data();
     bool retransmit(OutChunk*& from);
     bool fresh();
@@ -149,6 +150,7 @@ void Association::FlushPass::init() {
         (address.is_v4() ? types.ipv4 : types.ipv6) = true;
     }
     wire::write_supported_address_types(*out_, types);
+    write_extensions(*out_, offered_extensions(env_.profile));
     if (a_.preservative_ms_ != 0) wire::write_cookie_preservative_ms(*out_, a_.preservative_ms_);
     out_->end_chunk();
     close();
@@ -221,17 +223,25 @@ void Association::FlushPass::sack() {
 
 /// False: it does not fit the packet being written.
 bool Association::FlushPass::append(OutChunk& chunk) {
-    if (chunk.wire_bytes() > out_->room()) return false;
+    if (a_.out_.wire_bytes(chunk) > out_->room()) return false;
     // RFC 7053 3: SHUTDOWN waits for the last acknowledgement.
     const bool last = a_.state_ != State::established && chunk.next == nullptr;
-    wire::begin_data(
-        *out_,
-        {.flags = static_cast<std::uint8_t>(chunk.flags | (last ? wire::Data::kImmediate : 0)),
-         .tsn = chunk.marked ? chunk.tsn : a_.out_.next_tsn(),
-         .stream = chunk.stream,
-         .ssn = chunk.ssn,
-         .ppid = chunk.ppid,
-         .payload = {}});
+    if (!chunk.marked) a_.out_.number(chunk);
+    const auto flags = static_cast<std::uint8_t>(chunk.flags | (last ? wire::Data::kImmediate : 0));
+    if (a_.out_.interleaved())
+        wire::begin_i_data(*out_, {.flags = flags,
+                                   .tsn = chunk.tsn,
+                                   .stream = chunk.stream,
+                                   .mid = chunk.mid,
+                                   .ppid_or_fsn = chunk.begin() ? chunk.ppid.value : chunk.fsn,
+                                   .payload = {}});
+    else
+        wire::begin_data(*out_, {.flags = flags,
+                                 .tsn = chunk.tsn,
+                                 .stream = chunk.stream,
+                                 .ssn = Ssn{static_cast<std::uint16_t>(chunk.mid.value)},
+                                 .ppid = chunk.ppid,
+                                 .payload = {}});
     const auto room = out_->claim(chunk.size);
     std::memcpy(room.data(), chunk.bytes(), chunk.size);
     out_->end_chunk();
@@ -266,6 +276,10 @@ bool Association::FlushPass::retransmit(OutChunk*& from) {
 /// One chunk never sent before; false: none may go now.
 bool Association::FlushPass::fresh() {
     OutChunk* chunk = a_.out_.first_new();
+    if (chunk != nullptr && chunk->over_limit(env_.now)) {
+        a_.out_.give_up_due(env_, a_.paths_);
+        chunk = a_.out_.first_new();
+    }
     if (chunk == nullptr || a_.out_.anything_marked()) return false;
     const std::size_t target = a_.paths_.for_data();
     Path& path = a_.paths_[target];
@@ -290,6 +304,13 @@ bool Association::FlushPass::fresh() {
     return true;
 }
 
+void Association::FlushPass::forward_tsn() {
+    if (!a_.out_.forward_wanted() || !open(a_.paths_.for_data())) return;
+    if (a_.out_.write_forward(env_, *out_, a_.paths_)) return;
+    close();
+    if (open(a_.paths_.for_data())) a_.out_.write_forward(env_, *out_, a_.paths_);
+}
+
 void Association::FlushPass::data() {
     switch (a_.state_) {
         case State::established:
@@ -299,6 +320,8 @@ void Association::FlushPass::data() {
         default:
             return;
     }
+    a_.out_.give_up_due(env_, a_.paths_);
+    forward_tsn();
     a_.paths_[a_.paths_.for_data()].decay_window(env_.profile, env_.now);
     OutChunk* from = nullptr;
     while (retransmit(from)) {
@@ -306,6 +329,7 @@ void Association::FlushPass::data() {
     a_.out_.fast_retransmit_done();
     while (fresh()) {
     }
+    forward_tsn();  // for what came to its turn too late
     a_.out_.arm_probe(env_, a_.paths_);
 }
 

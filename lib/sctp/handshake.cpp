@@ -54,8 +54,10 @@ void Association::adopt(Environment& env, const CookieContents& cookie) {
     local_tag_ = cookie.local_tag;
     remote_tag_ = cookie.remote_tag;
     local_initial_tsn_ = cookie.local_initial_tsn;
-    in_.start(env, cookie.remote_initial_tsn, cookie.streams_in);
-    out_.start(env, cookie.local_initial_tsn, cookie.streams_out, cookie.remote_window_bytes);
+    extensions_ = cookie.extensions;
+    in_.start(env, cookie.remote_initial_tsn, cookie.streams_in, extensions_);
+    out_.start(env, cookie.local_initial_tsn);
+    out_.set_peer(env, cookie.streams_out, cookie.remote_window_bytes, extensions_);
     const std::size_t first = paths_.find(cookie.addresses[0]);
     if (first < paths_.size()) {
         paths_[first].confirmed = true;
@@ -119,8 +121,11 @@ void Association::on_init_ack(Environment& env, ReceivePass& pass, const wire::C
     paths_[0].confirmed = true;  // 5.4: our user named it
     if (measurable) paths_[0].measured(env.profile, env.now - control_sent_at_);
     remote_tag_ = init->tag;
-    in_.start(env, init->initial_tsn, std::min(env.profile.streams_in, init->streams_out));
-    out_.set_peer(env, std::min(env.profile.streams_out, init->streams_in), init->a_rwnd_bytes);
+    extensions_ = parameters.extensions & offered_extensions(env.profile);
+    in_.start(env, init->initial_tsn, std::min(env.profile.streams_in, init->streams_out),
+              extensions_);
+    out_.set_peer(env, std::min(env.profile.streams_out, init->streams_in), init->a_rwnd_bytes,
+                  extensions_);
     set_state(State::cookie_echoed);
     pending_ = kCookieEcho;
     control_count_ = 0;

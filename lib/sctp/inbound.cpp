@@ -8,10 +8,11 @@
 
 namespace signalbox::sctp {
 
-void Inbound::start(Environment& env, Tsn initial, std::uint16_t streams) {
+void Inbound::start(Environment& env, Tsn initial, std::uint16_t streams, Extensions extensions) {
     *this = Inbound{};
     cumulative_ = highest_ = initial - 1u;
     streams_ = streams;
+    interleaved_ = extensions.has(Extension::i_data);
     capacity_ = advertised_ = env.profile.receive_window_bytes;
     least_window_ = std::min<std::uint32_t>(env.profile.path_mtu_bytes, capacity_ / 2);
     paged_.resize(env.pages, streams > kInlineStreams ? streams - kInlineStreams : 0);
@@ -69,6 +70,9 @@ void Inbound::note_duplicate(Tsn tsn) {
 /// one.
 bool Inbound::give_up_highest(Environment& env, Tsn wanted) {
     InChunk* last = pending_.tail;
+    if (interleaved_)
+        for (InChunk* c = last; c != nullptr; c = c->prev)
+            if (c->tsn > last->tsn) last = c;
     if (last == nullptr || last->tsn <= wanted || last->tsn <= cumulative_) return false;
     pending_.remove(last);
     if (!last->unordered())
@@ -170,7 +174,7 @@ bool Inbound::is_consistent() const {
     std::uint32_t ready = 0;
     for (const InChunk* c = pending_.head; c != nullptr; c = c->next) {
         charged += c->size + kHeldChunkOverhead;
-        if (c->next != nullptr && !(c->tsn < c->next->tsn)) return false;
+        if (c->next != nullptr && !before(*c, *c->next)) return false;
         if (c->tsn > cumulative_ && !bit(c->tsn)) return false;
     }
     for (const InList* list : {&ready_, &held_})

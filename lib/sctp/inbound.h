@@ -3,8 +3,11 @@
 // and SACK (6.2).
 //
 //   packet --in order, whole--> effects.messages
-//      '--else--> pending_ (TSN order) --whole and next of its stream--> ready_ (after held_, what
-//      core gave back)
+//      '--else--> pending_ --whole and next of its stream--> ready_ (after held_, what core gave
+//      back)
+//
+// pending_ is in TSN order; with I-DATA (RFC 8260) in order of stream, kind, MID and FSN. Either
+// way the fragments of a message are neighbours. Inside, an SSN is the low half of a 32-bit number.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -14,8 +17,10 @@
 #include "mem/paged_array.h"
 #include "sctp/effects.h"
 #include "sctp/environment.h"
+#include "sctp/extensions.h"
 #include "sctp/stored_data.h"
 #include "wire/data.h"
+#include "wire/forward_tsn.h"
 #include "wire/sack.h"
 
 namespace signalbox::sctp {
@@ -34,14 +39,19 @@ enum class DataOutcome : std::uint8_t {
     violation,
     too_long,
     invalid_stream,
+    skipped,  // of a message that a FORWARD TSN passed over
 };
+
+enum class ForwardOutcome : std::uint8_t { applied, old, out_of_range, no_memory };
 
 class Inbound {
  public:
     /// Takes no memory. release() comes first when it was started before.
-    void start(Environment& env, Tsn initial, std::uint16_t streams);
+    void start(Environment& env, Tsn initial, std::uint16_t streams, Extensions extensions);
 
-    DataOutcome receive(Environment& env, const wire::Data& data, Effects& effects);
+    DataOutcome receive(Environment& env, const Fragment& data, Effects& effects);
+    /// FORWARD TSN or I-FORWARD-TSN: what the peer gave up counts as received (RFC 3758 3.6).
+    ForwardOutcome forward(Environment& env, const wire::ForwardTsn& skip);
     /// A packet with DATA has been processed: SACK at once or delayed (6.2).
     void packet_done(const Environment& env);
     void sack_at_once() { sack_now_ = true; }
@@ -49,6 +59,7 @@ class Inbound {
     bool hold(Environment& env, const Message& message);
     std::optional<Message> front_ready(Environment& env) const;
     void pop_ready(Environment& env);
+    bool continue_stream(Environment& env, StreamId id, Mid next);
     bool nothing_ready() const { return held_.empty() && ready_.empty(); }
 
     bool sack_due() const { return sack_now_; }
@@ -72,8 +83,9 @@ class Inbound {
 
  private:
     struct Stream {
-        Ssn next;                   // SSN that is delivered next
+        Mid next;                   // number of the ordered message that is delivered next
         std::uint16_t waiting = 0;  // ordered chunks in pending_
+        std::uint16_t spare = 0;
     };
     static constexpr std::size_t kMapBytes = kTsnMapBits / 8;
     static constexpr std::size_t kMaxDuplicates = 16;
@@ -85,9 +97,18 @@ class Inbound {
     bool take_map(Environment& env);
     void mark_received(Environment& env, Tsn tsn);
     bool give_up_highest(Environment& env, Tsn wanted);
-    DataOutcome judge(const wire::Data& data) const;
-    bool contradicts(const wire::Data& data) const;
-    DataOutcome keep(Environment& env, const wire::Data& data, Stream& stream);
+    DataOutcome judge(Tsn tsn) const;
+    bool before(const InChunk& a, const InChunk& b) const;    // in pending_
+    bool adjacent(const InChunk& a, const InChunk& b) const;  // b goes on where a ends
+    bool contradicts(const Fragment& data) const;
+    bool contradicts_interleaved(const Fragment& data) const;
+    Mid number_of(const Fragment& data, const Stream& stream) const;
+    DataOutcome take(Environment& env, const Fragment& data, Stream& stream, Effects& effects);
+    DataOutcome keep(Environment& env, const Fragment& data, Stream& stream);
+    void advance_to(Environment& env, Tsn cumulative);
+    void resettle(Environment& env, const wire::ForwardTsn& skip);
+    bool given_up(const InChunk& first, const wire::ForwardTsn& skip, const Stream& stream) const;
+    void discard(Environment& env, InChunk* first, InChunk* last, Stream& stream);
     bool complete(InChunk* chunk, InChunk*& first, InChunk*& last, std::uint32_t& bytes) const;
     void make_ready(InChunk* first, InChunk* last, Stream& stream);
     void drain(Stream& stream, StreamId id);
@@ -111,7 +132,8 @@ class Inbound {
     std::uint8_t duplicate_count_ = 0;
     bool sack_now_ = false;
     bool received_ = false;
-    bool gap_open_ = false;
+    bool interleaved_ = false;  // I-DATA in place of DATA
+    bool forwarded_ = false;    // the peer gave up messages
     std::array<Tsn, kMaxDuplicates> duplicates_;
     std::array<Stream, kInlineStreams> inline_;
     mem::PagedArray<Stream> paged_;

@@ -31,6 +31,8 @@ bool is_known(std::uint16_t type) {
         case ParameterType::cookie_preservative:
         case ParameterType::host_name_address:
         case ParameterType::supported_address_types:
+        case ParameterType::supported_extensions:
+        case ParameterType::forward_tsn_supported:
             return true;
         default:
             return false;
@@ -72,6 +74,7 @@ InitParameters read_init_parameters(const Environment& env, wire::Bytes paramete
         result.verdict = InitVerdict::malformed;
         return result;
     }
+    result.extensions = read_extensions(parameters);
     wire::ParameterWalker walker{parameters};
     while (const auto parameter = walker.next()) {
         switch (static_cast<ParameterType>(parameter->type)) {
@@ -146,6 +149,7 @@ bool write_init_ack(Environment& env, const Packet& packet, const wire::Init& in
     cookie.life = env.profile.cookie_life +
                   std::min<Duration>(std::chrono::milliseconds{parameters.preservative_ms},
                                      env.profile.cookie_life);
+    cookie.extensions = parameters.extensions & offered_extensions(env.profile);
     cookie.local_address = packet.destination;
     cookie.address_count = parameters.address_count;
     cookie.addresses = parameters.addresses;
@@ -164,6 +168,8 @@ bool write_init_ack(Environment& env, const Packet& packet, const wire::Init& in
     if (env.local_addresses.size() > 1)
         for (const IpAddress& address : env.local_addresses)
             wire::write_address(out, address);  // PATH-5
+    // What the peer did not offer is of no use to it, and would cost its share of HS-2.
+    write_extensions(out, cookie.extensions);
     report_unrecognized(packet, init, out);
     out.end_chunk();
     return !out.overflowed();

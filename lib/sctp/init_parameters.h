@@ -23,6 +23,7 @@ struct InitParameters {
     wire::Bytes cookie;
     wire::Bytes host_name;  // the parameter, to be quoted
     std::uint32_t preservative_ms = 0;
+    Extensions extensions;  // that the peer offers
 
     std::span<const IpAddress> list() const { return std::span{addresses}.first(address_count); }
     bool lists(const IpAddress& address) const;

@@ -10,26 +10,55 @@
 
 namespace signalbox::sctp {
 
-void Outbound::start(Environment& env, Tsn initial, std::uint16_t streams,
-                     std::uint32_t peer_window_bytes) {
+void Outbound::start(Environment&, Tsn initial) {
     *this = Outbound{};
     next_tsn_ = initial;
-    cumulative_ = initial - 1u;
-    set_peer(env, streams, peer_window_bytes);
+    cumulative_ = advanced_ = initial - 1u;
 }
 
-void Outbound::set_peer(Environment& env, std::uint16_t streams, std::uint32_t peer_window_bytes) {
+void Outbound::set_peer(Environment& env, std::uint16_t streams, std::uint32_t peer_window_bytes,
+                        Extensions extensions) {
     streams_ = streams;
+    extensions_ = extensions;
     paged_.resize(env.pages, streams > kInlineStreams ? streams - kInlineStreams : 0);
+    unordered_.resize(env.pages, streams);
+    queue_.start(env, env.profile.scheduler, interleaved(), streams);
     peer_window_ = peer_window_bytes;
 }
 
-OutChunk* Outbound::make_fragment(Environment& env,
+/// The counter of the stream's messages; nullptr: no page. Only with I-DATA do unordered ones have
+/// one.
+Mid* Outbound::next_number(Environment& env, StreamId stream, bool unordered) {
+    if (unordered) return unordered_.at(env.pages, stream.value);
+    if (stream.value < kInlineStreams) return &inline_[stream.value];
+    return paged_.at(env.pages, stream.value - kInlineStreams);
+}
+
+const Mid* Outbound::next_number(StreamId stream, bool unordered) const {
+    if (unordered) return unordered_.find(stream.value);
+    if (stream.value < kInlineStreams) return &inline_[stream.value];
+    return paged_.find(stream.value - kInlineStreams);
+}
+
+bool Outbound::continue_stream(Environment& env, StreamId stream, Mid next) {
+    Mid* number = stream.value < streams_ ? next_number(env, stream, false) : nullptr;
+    if (number != nullptr) *number = next;
+    return number != nullptr;
+}
+
+void Outbound::number(OutChunk& chunk) const {
+    chunk.tsn = next_tsn_;
+    if (chunk.unordered() && !interleaved()) return;  // 3.3.1: its SSN says nothing
+    const Mid* next = next_number(chunk.stream, chunk.unordered());
+    if (next != nullptr) chunk.mid = chunk.begin() ? *next : *next - 1u;  // enqueue() took the page
+}
+
+OutChunk* Outbound::make_fragment(Environment& env, const OutChunk& model,
                                   std::span<const std::span<const std::uint8_t>> pieces,
                                   std::size_t offset, std::size_t size) {
     void* block = env.blocks.take(sizeof(OutChunk) + size);
     if (block == nullptr) return nullptr;
-    auto* chunk = new (block) OutChunk;
+    auto* chunk = new (block) OutChunk{model};
     chunk->size = static_cast<std::uint16_t>(size);
     std::uint8_t* to = chunk->bytes();
     for (const auto& piece : pieces) {
@@ -47,52 +76,61 @@ OutChunk* Outbound::make_fragment(Environment& env,
     return chunk;
 }
 
+void Outbound::free_chain(Environment& env, OutChunk* first) {
+    while (first != nullptr) {
+        OutChunk* next = first->next;
+        env.blocks.give(first, sizeof(OutChunk) + first->size);
+        first = next;
+    }
+}
+
 void Outbound::free_chunk(Environment& env, OutChunk* chunk) {
+    if (chunk->limited()) --limited_;
     env.blocks.give(chunk, sizeof(OutChunk) + chunk->size);
 }
 
 SendStatus Outbound::enqueue(Environment& env, StreamId stream, Ppid ppid, bool unordered,
                              std::span<const std::span<const std::uint8_t>> pieces,
-                             std::uint32_t packet_bytes) {
+                             std::uint32_t packet_bytes, const Reliability& reliability) {
     if (stream.value >= streams_) return SendStatus::bad_stream;  // HS-10: judged at each message
     std::size_t total = 0;
     for (const auto& piece : pieces) total += piece.size();
     if (total == 0 || total > kMaxMessageBytes) return SendStatus::too_long;
     if (queued_bytes_ + total > env.profile.send_buffer_bytes) return SendStatus::buffer_full;
-    Ssn* ssn = stream.value < kInlineStreams ? &inline_[stream.value]
-                                             : paged_.at(env.pages, stream.value - kInlineStreams);
-    if (ssn == nullptr) return SendStatus::no_memory;
+    if ((!unordered || interleaved()) && next_number(env, stream, unordered) == nullptr)
+        return SendStatus::no_memory;
+    if (!queue_.prepare(env, stream)) return SendStatus::no_memory;
 
     const std::size_t room = std::min<std::size_t>(
-        (packet_bytes - kCommonHeaderBytes - wire::Data::kOverhead) & ~3u, kMaxOutPayload);
+        (packet_bytes - kCommonHeaderBytes - overhead()) & ~3u, kMaxOutPayload);
+    OutChunk model;
+    model.stream = stream;
+    model.ppid = ppid;
+    model.flags = unordered ? wire::Data::kUnordered : std::uint8_t{0};
+    if (reliability.limited() && extensions_.partial_reliability()) {
+        if (reliability.lifetime != Duration::zero())
+            model.expires = env.now + reliability.lifetime;
+        model.max_retransmits = reliability.max_retransmits;
+    }
     OutChunk* first = nullptr;
     OutChunk* last = nullptr;
-    for (std::size_t at = 0; at < total;) {
+    for (std::size_t at = 0; at < total; ++model.fsn) {
         const std::size_t n = std::min(total - at, room);
-        OutChunk* chunk = make_fragment(env, pieces, at, n);
+        OutChunk* chunk = make_fragment(env, model, pieces, at, n);
         if (chunk == nullptr) {  // all or nothing
-            while (first != nullptr) {
-                OutChunk* next = first->next;
-                free_chunk(env, first);
-                first = next;
-            }
+            free_chain(env, first);
             return SendStatus::no_memory;
         }
-        chunk->stream = stream;
-        chunk->ppid = ppid;
-        if (!unordered) chunk->ssn = *ssn;
-        chunk->flags = static_cast<std::uint8_t>((unordered ? wire::Data::kUnordered : 0) |
-                                                 (at == 0 ? wire::Data::kBegin : 0) |
-                                                 (at + n == total ? wire::Data::kEnd : 0));
+        if (at == 0) chunk->flags |= wire::Data::kBegin;
+        if (at + n == total) chunk->flags |= wire::Data::kEnd;
         (last != nullptr ? last->next : first) = chunk;
         last = chunk;
         at += n;
     }
-    if (!unordered) ++*ssn;
     if (drained()) progress_at_ = env.now;
-    (queue_tail_ != nullptr ? queue_tail_->next : queue_head_) = first;
-    queue_tail_ = last;
+    queue_.append(env, first, last);
     queued_bytes_ += static_cast<std::uint32_t>(total);
+    if (model.limited()) limited_ += model.fsn;
     env.counters.add(Count::tx_messages);
     return SendStatus::ok;
 }
@@ -112,12 +150,22 @@ bool Outbound::window_allows(const OutChunk& chunk, const PathSet& paths) const 
 }
 
 void Outbound::arm_probe(const Environment& env, const PathSet& paths) {
-    const bool wanted = queue_head_ != nullptr && marked_count_ == 0 && !probe_allowed_ &&
+    const bool wanted = !queue_.empty() && marked_count_ == 0 && !probe_allowed_ &&
                         peer_window_ == 0 && paths.flight_bytes() == 0;
     if (!wanted)
         probe_deadline_ = kNever;
     else if (probe_deadline_ == kNever)
         probe_deadline_ = env.now + paths[paths.for_data()].rto;
+}
+
+void Outbound::place(OutChunk* chunk) {
+    number(*chunk);
+    if (chunk->begin() && (!chunk->unordered() || interleaved()))
+        if (const Mid* next = next_number(chunk->stream, chunk->unordered()))
+            ++*const_cast<Mid*>(next);
+    ++next_tsn_;
+    (tail_ != nullptr ? tail_->next : head_) = chunk;
+    tail_ = chunk;
 }
 
 void Outbound::sent(Environment& env, PathSet& paths, std::size_t path_index, OutChunk* chunk) {
@@ -128,13 +176,7 @@ void Outbound::sent(Environment& env, PathSet& paths, std::size_t path_index, Ou
         --marked_count_;
         env.counters.add(Count::tx_retransmitted_chunks);
     } else {
-        queue_head_ = chunk->next;
-        if (queue_head_ == nullptr) queue_tail_ = nullptr;
-        chunk->next = nullptr;
-        chunk->tsn = next_tsn_;
-        ++next_tsn_;
-        (tail_ != nullptr ? tail_->next : head_) = chunk;
-        tail_ = chunk;
+        place(queue_.pop(env));   // it is `chunk`
         if (!path.rtt_pending) {  // 6.3.1 C4: one measurement a round trip; C5: Karn
             path.rtt_pending = true;
             path.rtt_tsn = chunk->tsn;
@@ -183,66 +225,78 @@ bool Outbound::time_out(Environment& env, PathSet& paths, std::size_t index) {
     return counts;
 }
 
+/// Out of the outstanding ones: the fragments of the message of `one`, the first of them.
+template <class Function>
+void Outbound::take_outstanding(const OutChunk& one, Function append) {
+    OutChunk* kept = nullptr;
+    for (OutChunk** link = &head_; *link != nullptr;) {
+        OutChunk* chunk = *link;
+        if (interleaved() && !same_message(*chunk, one)) {
+            kept = chunk;
+            link = &chunk->next;
+            continue;
+        }
+        const bool end = chunk->end();
+        *link = chunk->next;
+        if (tail_ == chunk) tail_ = kept;
+        append(chunk);
+        if (end) return;
+    }
+}
+
+/// The oldest outstanding message or, when none is, the next one of the queue: chunk by chunk into
+/// the scratch buffer.
 std::optional<Outbound::Taken> Outbound::take_back(Environment& env) {
-    std::size_t at = 0;
-    Message message;
-    bool was_sent = false;
-    bool open = false;
     for (;;) {
-        const bool outstanding = head_ != nullptr;
-        OutChunk* chunk = outstanding ? head_ : queue_head_;
-        if (chunk == nullptr) return std::nullopt;
-        if ((chunk->flags & wire::Data::kBegin) != 0) {
-            message = {chunk->stream,
-                       chunk->ssn,
-                       chunk->ppid,
-                       (chunk->flags & wire::Data::kUnordered) != 0,
-                       {}};
-            open = true;
-            was_sent = outstanding;
-            at = 0;
+        const bool was_sent = head_ != nullptr;
+        OutChunk* lead = was_sent ? head_ : queue_.front();
+        if (lead == nullptr) return std::nullopt;
+        const OutChunk copy = *lead;  // its block goes before the last fragment is found
+        const bool whole = copy.begin() && !copy.abandoned;
+        std::size_t at = 0;
+        bool complete = false;
+        const auto append = [&](OutChunk* chunk) {
+            if (at + chunk->size <= env.scratch.size()) {
+                std::memcpy(env.scratch.data() + at, chunk->bytes(), chunk->size);
+                at += chunk->size;
+            }
+            if (chunk->marked) --marked_count_;
+            queued_bytes_ -= chunk->size;
+            complete = chunk->end();
+            free_chunk(env, chunk);
+        };
+        take_outstanding(copy, append);
+        if (!was_sent) append(queue_.pop_of(env, copy.stream));
+        while (!complete && !copy.abandoned && queue_.rest_of(copy.stream) != nullptr)
+            append(queue_.pop_of(env, copy.stream));
+        if (whole) {
+            const Ssn ssn{static_cast<std::uint16_t>(copy.mid.value)};
+            return Taken{{copy.stream, ssn, copy.ppid, copy.unordered(), env.scratch.first(at)},
+                         was_sent};
         }
-        if (open && at + chunk->size <= env.scratch.size()) {
-            std::memcpy(env.scratch.data() + at, chunk->bytes(), chunk->size);
-            at += chunk->size;
-        }
-        const bool end = (chunk->flags & wire::Data::kEnd) != 0;
-        (outstanding ? head_ : queue_head_) = chunk->next;
-        if (outstanding && head_ == nullptr) tail_ = nullptr;
-        if (!outstanding && queue_head_ == nullptr) queue_tail_ = nullptr;
-        if (chunk->marked) --marked_count_;
-        queued_bytes_ -= chunk->size;
-        free_chunk(env, chunk);
-        // A gap block is advice (RFC 9260 6.2): behind a hole the peer's user may have got
-        // nothing, so it comes back too.
-        if (!end) continue;
-        if (open) {
-            message.data = env.scratch.first(at);
-            return Taken{message, was_sent};
-        }
-        env.counters.drop(Drop::association_lost);  // its beginning was acknowledged and is gone
+        // Its beginning was acknowledged and is gone; what was given up has been counted.
+        if (!copy.abandoned) env.counters.drop(Drop::association_lost);
     }
 }
 
 std::size_t Outbound::release(Environment& env, std::size_t max_blocks) {
     std::size_t freed = 0;
-    for (OutChunk** list : {&head_, &queue_head_})
-        while (*list != nullptr && freed < max_blocks) {
-            OutChunk* next = (*list)->next;
-            free_chunk(env, *list);
-            *list = next;
-            ++freed;
-        }
-    if (freed < max_blocks) {
-        const std::size_t pages = paged_.pages();
-        if (pages != 0) paged_.release(env.pages, max_blocks - freed);
-        freed += pages - paged_.pages();
+    for (; head_ != nullptr && freed < max_blocks; ++freed) {
+        OutChunk* next = head_->next;
+        free_chunk(env, head_);
+        head_ = next;
     }
+    for (; head_ == nullptr && !queue_.empty() && freed < max_blocks; ++freed)
+        free_chunk(env, queue_.pop(env));
     if (head_ == nullptr) tail_ = nullptr;
-    if (queue_head_ == nullptr) {
-        queue_tail_ = nullptr;
-        if (head_ == nullptr) queued_bytes_ = marked_count_ = 0;
+    for (mem::PagedArray<Mid>* array : {&paged_, &unordered_}) {
+        const std::size_t pages = array->pages();
+        if (pages == 0 || freed >= max_blocks) continue;
+        array->release(env.pages, max_blocks - freed);
+        freed += pages - array->pages();
     }
+    if (drained() && freed < max_blocks) freed += queue_.release(env, max_blocks - freed);
+    if (drained()) queued_bytes_ = marked_count_ = 0;
     return freed;
 }
 
@@ -250,16 +304,24 @@ bool Outbound::is_consistent(const PathSet& paths) const {
     std::array<std::uint32_t, kMaxPaths> flight{};
     std::uint32_t queued = 0;
     std::uint32_t marked = 0;
+    std::uint32_t limited = 0;
     Tsn expected = cumulative_ + 1u;
     for (const OutChunk* c = head_; c != nullptr; c = c->next) {
         if (c->tsn != expected) return false;
         ++expected;
         queued += c->size;
+        limited += c->limited();
         if (c->marked) ++marked;
         if (c->in_flight()) flight[c->path] += c->size;
     }
     if (expected != next_tsn_) return false;
-    for (const OutChunk* c = queue_head_; c != nullptr; c = c->next) queued += c->size;
+    queue_.each([&](const OutChunk& c) {
+        queued += c.size;
+        limited += c.limited();
+    });
+    if (!queue_.is_consistent() || limited != limited_) return false;
+    if (advanced_ < cumulative_) return false;
+    if (advanced_ != cumulative_ && !forward_wanted_ && forward_deadline_ == kNever) return false;
     for (std::size_t i = 0; i < paths.size(); ++i) {
         if (flight[i] != paths[i].flight_bytes) return false;
         if (flight[i] != 0 && paths[i].t3 == kNever) return false;  // DAT-2

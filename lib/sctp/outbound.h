@@ -4,45 +4,70 @@
 //
 //   send() --fragments--> queue_ --flush--> outstanding_ (TSN order, no holes) --cumulative
 //   acknowledgement--> freed
+//
+// A message gets its number (SSN, MID) with its first TSN: one that is given up before (RFC 3758)
+// leaves no hole in its stream, and one that waits for a stream reset (RFC 6525) starts at 0.
 #pragma once
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "mem/paged_array.h"
 #include "sctp/effects.h"
 #include "sctp/environment.h"
+#include "sctp/extensions.h"
 #include "sctp/path.h"
+#include "sctp/send_queue.h"
+#include "wire/i_data.h"
 #include "wire/sack.h"
 
 namespace signalbox::sctp {
 
 enum class SendStatus : std::uint8_t { ok, buffer_full, no_memory, bad_stream, too_long, not_open };
 
-/// One DATA chunk to send; its user data follows in the block.
+/// RFC 3758 4.1, RFC 7496: when to give a message up. The default is never.
+struct Reliability {
+    Duration lifetime{};                 // 0: no limit
+    std::uint8_t max_retransmits = 255;  // of each of its chunks; 255: no limit
+    bool limited() const { return lifetime != Duration::zero() || max_retransmits != 255; }
+};
+
+/// One DATA or I-DATA chunk to send; its user data follows in the block.
 struct OutChunk {
     OutChunk* next = nullptr;
+    Time expires = kNever;  // then it is not sent (again)
     Tsn tsn;
     Ppid ppid;
+    Mid mid;  // an SSN is its low half; set with the TSN
+    std::uint32_t fsn = 0;
     StreamId stream;
-    Ssn ssn;
     std::uint16_t size = 0;
     std::uint8_t flags = 0;  // as on the wire
     std::uint8_t path = 0;   // sent on last
     std::uint8_t transmissions = 0;
+    std::uint8_t max_retransmits = 255;
     std::uint8_t misses = 0;          // 7.2.4
     bool acked = false;               // by a gap block
     bool marked = false;              // to be sent again
     bool fast_retransmitted = false;  // at most once
     bool timed_out = false;           // the next transmission prefers another path
+    bool abandoned = false;           // its message was given up: only FORWARD TSN speaks of it
 
     std::uint8_t* bytes() { return reinterpret_cast<std::uint8_t*>(this + 1); }
     std::span<const std::uint8_t> payload() const {
         return {reinterpret_cast<const std::uint8_t*>(this + 1), size};
     }
-    std::uint32_t wire_bytes() const { return (16u + size + 3u) & ~3u; }
-    bool in_flight() const { return !acked && !marked; }
+    bool begin() const { return (flags & wire::Data::kBegin) != 0; }
+    bool end() const { return (flags & wire::Data::kEnd) != 0; }
+    bool unordered() const { return (flags & wire::Data::kUnordered) != 0; }
+    bool in_flight() const { return !acked && !marked && !abandoned; }
+    bool limited() const { return expires != kNever || max_retransmits != 255; }
+    /// It may not be sent (again).
+    bool over_limit(Time now) const {
+        return expires <= now || (transmissions != 0 && transmissions > max_retransmits);
+    }
 };
 inline constexpr std::uint32_t kMaxOutPayload = mem::BlockPool::kMaxBytes - sizeof(OutChunk);
 
@@ -51,14 +76,14 @@ enum class AckOutcome : std::uint8_t { applied, old, malformed, unsent };
 class Outbound {
  public:
     /// Takes no memory. release() comes first when it was started before.
-    void start(Environment& env, Tsn initial, std::uint16_t streams,
-               std::uint32_t peer_window_bytes);
-    /// INIT ACK came: what is queued stays, stream counts are redone (HS-10).
-    void set_peer(Environment& env, std::uint16_t streams, std::uint32_t peer_window_bytes);
+    void start(Environment& env, Tsn initial);
+    /// The peer is known: stream counts are (re)done (HS-10).
+    void set_peer(Environment& env, std::uint16_t streams, std::uint32_t peer_window_bytes,
+                  Extensions extensions);
 
     SendStatus enqueue(Environment& env, StreamId stream, Ppid ppid, bool unordered,
                        std::span<const std::span<const std::uint8_t>> pieces,
-                       std::uint32_t packet_bytes);
+                       std::uint32_t packet_bytes, const Reliability& reliability);
 
     /// DAT-4: judged whole, then applied.
     AckOutcome apply_sack(Environment& env, PathSet& paths, const wire::Sack& sack);
@@ -69,9 +94,22 @@ class Outbound {
     /// failure (DAT-6).
     bool time_out(Environment& env, PathSet& paths, std::size_t path);
 
+    bool set_stream_value(Environment& env, StreamId stream, std::uint16_t value) {
+        return queue_.set_value(env, stream, value);
+    }
+
+    bool continue_stream(Environment& env, StreamId stream, Mid next);
+
     /// Next chunk to send again, after `from` (nullptr: the first); nullptr: none.
     OutChunk* marked_after(OutChunk* from) const;
-    OutChunk* first_new() const { return queue_head_; }
+    OutChunk* first_new() const { return queue_.front(); }
+    /// Gives a chunk never sent before its TSN and its message's number. Idempotent until sent().
+    void number(OutChunk& chunk) const;
+    /// Bytes of the chunk in a packet.
+    std::uint32_t wire_bytes(const OutChunk& chunk) const {
+        return (overhead() + chunk.size + 3u) & ~3u;
+    }
+    bool interleaved() const { return extensions_.has(Extension::i_data); }
     /// The peer's window takes the chunk, or nothing is in flight and a probe is due (6.1 A).
     bool window_allows(const OutChunk& chunk, const PathSet& paths) const;
     /// Asks for a zero window probe after one RTO when new data waits for a closed window.
@@ -81,10 +119,22 @@ class Outbound {
     /// The chunk was written for `path`: accounts, starts T3 and the RTT measurement.
     void sent(Environment& env, PathSet& paths, std::size_t path, OutChunk* chunk);
 
+    /// RFC 3758 3.5: gives up what would be sent (again) past its limits.
+    void give_up_due(Environment& env, PathSet& paths);
+    bool forward_wanted() const { return forward_wanted_; }
+    /// Appends FORWARD TSN or I-FORWARD-TSN and starts its timer; false: no room.
+    bool write_forward(const Environment& env, wire::PacketWriter& out, const PathSet& paths);
+    std::size_t forward_path() const { return forward_path_; }
+    Time forward_deadline() const { return forward_deadline_; }
+    void forward_again() { forward_deadline_ = kNever, forward_wanted_ = true; }
+    /// Messages given up since the last call.
+    std::uint32_t take_failures() { return std::exchange(failures_, 0u); }
+    bool failures_wait() const { return failures_ != 0; }
+
     bool anything_marked() const { return marked_count_ != 0; }
     bool fast_retransmit_waits() const { return fast_pending_; }
     void fast_retransmit_done() { fast_pending_ = false; }
-    bool drained() const { return queue_head_ == nullptr && head_ == nullptr; }
+    bool drained() const { return queue_.empty() && head_ == nullptr; }
     std::uint32_t touched_paths() const {
         return touched_;
     }  // bit: the last acknowledgement named data sent there
@@ -115,9 +165,27 @@ class Outbound {
         bool any_new = false;
         bool cumulative_moved = false;
     };
-    OutChunk* make_fragment(Environment& env, std::span<const std::span<const std::uint8_t>> pieces,
+    OutChunk* make_fragment(Environment& env, const OutChunk& model,
+                            std::span<const std::span<const std::uint8_t>> pieces,
                             std::size_t offset, std::size_t size);
     void free_chunk(Environment& env, OutChunk* chunk);
+    std::uint32_t overhead() const {
+        return interleaved() ? wire::IData::kOverhead : wire::Data::kOverhead;
+    }
+    Mid* next_number(Environment& env, StreamId stream, bool unordered);
+    const Mid* next_number(StreamId stream, bool unordered) const;
+    void place(OutChunk* chunk);  // from the queue behind all outstanding ones
+    template <class Function>
+    void take_outstanding(const OutChunk& one, Function append);
+    void free_chain(Environment& env, OutChunk* first);
+    void drop_queued(Environment& env, OutChunk* chunk);
+    bool same_message(const OutChunk& a, const OutChunk& b) const;
+    void give_up(PathSet& paths, OutChunk& chunk);
+    void give_up_message(Environment& env, PathSet& paths, OutChunk* from, const OutChunk& one);
+    void give_up_rest(Environment& env, StreamId stream);
+    void give_up_unsent(Environment& env, PathSet& paths);
+    void advance_point();
+    void settle_forward();
     AckOutcome judge(const wire::Sack& sack) const;
     void newly_acked(Environment& env, PathSet& paths, OutChunk& chunk, Acked& acked);
     void take_cumulative(Environment& env, PathSet& paths, Tsn cumulative, Acked& acked);
@@ -127,8 +195,7 @@ class Outbound {
     void grow_windows(Environment& env, PathSet& paths, const Acked& acked);
     void settle_timers(Environment& env, PathSet& paths, const Acked& acked);
 
-    OutChunk* queue_head_ = nullptr;
-    OutChunk* queue_tail_ = nullptr;
+    SendQueue queue_;
     OutChunk* head_ = nullptr;  // outstanding
     OutChunk* tail_ = nullptr;
     Time probe_deadline_ = kNever;
@@ -145,8 +212,16 @@ class Outbound {
     bool fast_pending_ = false;  // first packet of a fast retransmission may exceed cwnd (7.2.4)
     bool probe_allowed_ = false;
     bool closed_and_answered_ = false;  // a SACK since the last time-out still says: window closed
-    std::array<Ssn, kInlineStreams> inline_;
-    mem::PagedArray<Ssn> paged_;
+    bool forward_wanted_ = false;
+    Extensions extensions_;
+    std::uint8_t forward_path_ = 0;  // where FORWARD TSN went
+    std::uint32_t limited_ = 0;      // chunks that have a limit
+    std::uint32_t failures_ = 0;
+    Tsn advanced_;  // Advanced.Peer.Ack.Point (RFC 3758 3.5)
+    Time forward_deadline_ = kNever;
+    std::array<Mid, kInlineStreams> inline_;  // number of the next ordered message
+    mem::PagedArray<Mid> paged_;
+    mem::PagedArray<Mid> unordered_;  // RFC 8260 2.1: with I-DATA unordered ones count too
 };
 
 }  // namespace signalbox::sctp

@@ -12,8 +12,30 @@ Inbound::Stream* Inbound::stream(Environment& env, StreamId id) {
     return paged_.at(env.pages, id.value - kInlineStreams);
 }
 
+bool Inbound::continue_stream(Environment& env, StreamId id, Mid next) {
+    Stream* s = id.value < streams_ ? stream(env, id) : nullptr;
+    if (s != nullptr) s->next = next;
+    return s != nullptr;
+}
+
+/// Serial numbers compare within half their space only: the window keeps all of them closer.
+bool Inbound::before(const InChunk& a, const InChunk& b) const {
+    if (!interleaved_) return a.tsn < b.tsn;
+    if (a.stream != b.stream) return a.stream < b.stream;
+    if (a.unordered() != b.unordered()) return b.unordered();
+    if (a.mid != b.mid)  // unordered ones may be far apart: any total order will do
+        return a.unordered() ? a.mid.value < b.mid.value : a.mid < b.mid;
+    return a.fsn < b.fsn;
+}
+
+bool Inbound::adjacent(const InChunk& a, const InChunk& b) const {
+    if (!interleaved_) return a.tsn + 1u == b.tsn;
+    return a.stream == b.stream && a.unordered() == b.unordered() && a.mid == b.mid &&
+           a.fsn + 1 == b.fsn;
+}
+
 /// D04: a fragment must fit the neighbours in TSN that are here, or were delivered.
-bool Inbound::contradicts(const wire::Data& data) const {
+bool Inbound::contradicts(const Fragment& data) const {
     const InChunk* before = nullptr;
     const InChunk* after = nullptr;
     const InChunk* c = pending_.tail;
@@ -28,7 +50,7 @@ bool Inbound::contradicts(const wire::Data& data) const {
     }
     const auto same = [&data](const InChunk& c2) {
         return c2.stream == data.stream && c2.unordered() == data.unordered() &&
-               (data.unordered() || c2.ssn == data.ssn);
+               (data.unordered() || c2.mid == data.mid);
     };
     const Tsn previous = data.tsn - 1u;
     const Tsn following = data.tsn + 1u;
@@ -47,15 +69,35 @@ bool Inbound::contradicts(const wire::Data& data) const {
     return false;
 }
 
-DataOutcome Inbound::judge(const wire::Data& data) const {
-    const auto ahead = data.tsn - cumulative_;
-    if (ahead <= 0 || bit(data.tsn)) return DataOutcome::duplicate;
+/// D04 for I-DATA: within its message a fragment's number is its own, and none is beyond the last.
+bool Inbound::contradicts_interleaved(const Fragment& data) const {
+    if (data.begin() != (data.fsn == 0)) return true;  // RFC 8260 2.1: the first one is number 0
+    for (const InChunk* c = pending_.tail; c != nullptr; c = c->prev) {
+        if (c->stream != data.stream || c->unordered() != data.unordered() || c->mid != data.mid)
+            continue;
+        if (c->fsn == data.fsn) return true;
+        if (c->fsn < data.fsn ? c->end() : data.end()) return true;
+    }
+    return false;
+}
+
+DataOutcome Inbound::judge(Tsn tsn) const {
+    const auto ahead = tsn - cumulative_;
+    if (ahead <= 0 || bit(tsn)) return DataOutcome::duplicate;
     if (static_cast<std::uint32_t>(ahead) >= kTsnMapBits) return DataOutcome::out_of_range;
     return DataOutcome::accepted;
 }
 
-DataOutcome Inbound::receive(Environment& env, const wire::Data& data, Effects& effects) {
-    const DataOutcome judged = judge(data);
+/// The 32-bit number of a message: an SSN is taken as the nearest one to what is awaited.
+Mid Inbound::number_of(const Fragment& data, const Stream& s) const {
+    if (interleaved_ || data.unordered()) return data.mid;
+    const Ssn ssn{static_cast<std::uint16_t>(data.mid.value)};
+    const Ssn awaited{static_cast<std::uint16_t>(s.next.value)};
+    return s.next + static_cast<std::uint32_t>(static_cast<std::int32_t>(ssn - awaited));
+}
+
+DataOutcome Inbound::receive(Environment& env, const Fragment& data, Effects& effects) {
+    const DataOutcome judged = judge(data.tsn);
     if (judged == DataOutcome::duplicate) note_duplicate(data.tsn);
     if (judged != DataOutcome::accepted) return judged;
     if (!received_) sack_now_ = true;  // DAT-3: the first DATA (RFC 9260 5.1)
@@ -69,24 +111,9 @@ DataOutcome Inbound::receive(Environment& env, const wire::Data& data, Effects& 
         mark_received(env, data.tsn);
         return DataOutcome::invalid_stream;
     }
-    const DataOutcome outcome = [&] {
-        Stream* s = stream(env, data.stream);
-        if (s == nullptr) return DataOutcome::no_memory;  // DAT-8
-        if (contradicts(data) || (!data.unordered() && data.ssn < s->next))
-            return DataOutcome::violation;
-        const bool next = data.unordered() || data.ssn == s->next;
-        if (!(data.begin() && data.end() && next && nothing_ready()) ||
-            effects.message_count >= Effects::kMaxMessages)
-            return keep(env, data, *s);
-        effects.messages[effects.message_count++] = {data.stream, data.ssn, data.ppid,
-                                                     data.unordered(), data.payload};
-        mark_received(env, data.tsn);
-        if (!data.unordered()) {
-            ++s->next;
-            drain(*s, data.stream);
-        }
-        return DataOutcome::accepted;
-    }();
+    Stream* s = stream(env, data.stream);
+    const DataOutcome outcome =
+        s != nullptr ? take(env, data, *s, effects) : DataOutcome::no_memory;  // DAT-8
     if (map_ != nullptr && highest_ == cumulative_) {  // taken for a chunk that was refused
         env.blocks.give(map_, kMapBytes);
         map_ = nullptr;
@@ -94,10 +121,35 @@ DataOutcome Inbound::receive(Environment& env, const wire::Data& data, Effects& 
     return outcome;
 }
 
-DataOutcome Inbound::keep(Environment& env, const wire::Data& data, Stream& s) {
+DataOutcome Inbound::take(Environment& env, const Fragment& chunk, Stream& s, Effects& effects) {
+    Fragment data = chunk;
+    data.mid = number_of(chunk, s);
+    const bool past = !data.unordered() && data.mid < s.next;
+    if (past && interleaved_ && forwarded_) {  // was under way when its message was given up
+        mark_received(env, data.tsn);
+        return DataOutcome::skipped;
+    }
+    if (past || (interleaved_ ? contradicts_interleaved(data) : contradicts(data)))
+        return DataOutcome::violation;
+    const bool next = data.unordered() || data.mid == s.next;
+    if (!(data.begin() && data.end() && next && nothing_ready()) ||
+        effects.message_count >= Effects::kMaxMessages)
+        return keep(env, data, s);
+    effects.messages[effects.message_count++] = {data.stream,
+                                                 Ssn{static_cast<std::uint16_t>(data.mid.value)},
+                                                 data.ppid, data.unordered(), data.payload};
+    mark_received(env, data.tsn);
+    if (!data.unordered()) {
+        ++s.next;
+        drain(s, data.stream);
+    }
+    return DataOutcome::accepted;
+}
+
+DataOutcome Inbound::keep(Environment& env, const Fragment& data, Stream& s) {
     InChunk* chunk = keep_chunk(env.blocks, data);
     if (chunk == nullptr) return DataOutcome::no_memory;
-    pending_.insert_by_tsn(chunk);
+    pending_.insert(chunk, [this](const InChunk& a, const InChunk& b) { return before(a, b); });
     held_bytes_ += chunk->size + kHeldChunkOverhead;
     if (!chunk->unordered()) ++s.waiting;
     mark_received(env, data.tsn);
@@ -106,7 +158,7 @@ DataOutcome Inbound::keep(Environment& env, const wire::Data& data, Stream& s) {
     std::uint32_t bytes = 0;
     const bool whole = complete(chunk, first, last, bytes);
     if (bytes > kMaxMessageBytes) return DataOutcome::too_long;
-    if (!whole || (!first->unordered() && first->ssn != s.next)) return DataOutcome::accepted;
+    if (!whole || (!first->unordered() && first->mid != s.next)) return DataOutcome::accepted;
     const bool ordered = !first->unordered();
     make_ready(first, last, s);
     if (ordered) drain(s, data.stream);
@@ -119,11 +171,11 @@ bool Inbound::complete(InChunk* chunk, InChunk*& first, InChunk*& last,
                        std::uint32_t& bytes) const {
     first = last = chunk;
     bytes = chunk->size;
-    while (!first->begin() && first->prev != nullptr && first->prev->tsn + 1u == first->tsn) {
+    while (!first->begin() && first->prev != nullptr && adjacent(*first->prev, *first)) {
         first = first->prev;
         bytes += first->size;
     }
-    while (!last->end() && last->next != nullptr && last->next->tsn == last->tsn + 1u) {
+    while (!last->end() && last->next != nullptr && adjacent(*last, *last->next)) {
         last = last->next;
         bytes += last->size;
     }
@@ -132,6 +184,7 @@ bool Inbound::complete(InChunk* chunk, InChunk*& first, InChunk*& last,
 
 void Inbound::make_ready(InChunk* first, InChunk* last, Stream& s) {
     const bool ordered = !first->unordered();
+    const Mid number = first->mid;
     for (InChunk* c = first;;) {
         InChunk* next = c->next;
         const bool at_end = c == last;
@@ -142,18 +195,18 @@ void Inbound::make_ready(InChunk* first, InChunk* last, Stream& s) {
         if (at_end) break;
         c = next;
     }
-    if (ordered) ++s.next;
+    if (ordered && number >= s.next) s.next = number + 1u;
 }
 
-/// Messages of the stream that waited for the one just delivered. One pass: in TSN order they are
-/// in SSN order too.
+/// Messages of the stream that waited for the one just delivered. One pass: within a stream they
+/// are in order in pending_.
 void Inbound::drain(Stream& s, StreamId id) {
     for (InChunk* c = pending_.head; c != nullptr && s.waiting != 0;) {
         InChunk* next = c->next;
         InChunk* first = nullptr;
         InChunk* last = nullptr;
         std::uint32_t bytes = 0;
-        if (c->stream == id && !c->unordered() && c->begin() && c->ssn == s.next &&
+        if (c->stream == id && !c->unordered() && c->begin() && c->mid == s.next &&
             complete(c, first, last, bytes)) {
             next = last->next;
             make_ready(first, last, s);
@@ -169,7 +222,8 @@ bool Inbound::hold(Environment& env, const Message& message) {
                                             (message.unordered ? wire::Data::kUnordered : 0)),
          .tsn = {},
          .stream = message.stream,
-         .ssn = message.ssn,
+         .mid = {message.ssn.value},
+         .fsn = 0,
          .ppid = message.ppid,
          .payload = message.data});
     if (chunk == nullptr) return false;
@@ -182,8 +236,11 @@ bool Inbound::hold(Environment& env, const Message& message) {
 std::optional<Message> Inbound::front_ready(Environment& env) const {
     const InChunk* first = !held_.empty() ? held_.head : ready_.head;
     if (first == nullptr) return std::nullopt;
-    Message message{
-        first->stream, first->ssn, first->ppid, first->unordered(), {first->bytes(), first->here}};
+    Message message{first->stream,
+                    Ssn{static_cast<std::uint16_t>(first->mid.value)},
+                    first->ppid,
+                    first->unordered(),
+                    {first->bytes(), first->here}};
     if (first->end() && first->rest == nullptr) return message;
     std::size_t at = 0;
     for (const InChunk* c = first;; c = c->next) {

@@ -48,6 +48,25 @@ constexpr bool known(std::uint8_t type) {
            type != static_cast<std::uint8_t>(ChunkType::ecne) &&
            type != static_cast<std::uint8_t>(ChunkType::cwr);
 }
+/// What an agreed extension adds; without the agreement the chunk is an unknown one.
+constexpr Extension extension_of(std::uint8_t type) {
+    switch (static_cast<ChunkType>(type)) {
+        case ChunkType::i_data:
+            return Extension::i_data;
+        case ChunkType::forward_tsn:
+            return Extension::forward_tsn;
+        case ChunkType::i_forward_tsn:
+            return Extension::i_forward_tsn;
+        case ChunkType::re_config:
+            return Extension::re_config;
+        default:
+            return Extension::none;
+    }
+}
+constexpr bool is_data(std::uint8_t type) {
+    return type == static_cast<std::uint8_t>(ChunkType::data) ||
+           type == static_cast<std::uint8_t>(ChunkType::i_data);
+}
 constexpr bool accepted(State state, std::uint8_t type) {
     return (kAccepted[static_cast<std::size_t>(state)] >> type & 1) != 0;
 }
@@ -105,9 +124,7 @@ void Association::receive(Environment& env, const Packet& packet, Effects& effec
     wire::ChunkWalker walker{packet.chunks};
     bool first = true;
     while (const auto chunk = walker.next()) {
-        if (chunk->type == static_cast<std::uint8_t>(ChunkType::data)
-                ? ++data > kMaxDataChunks
-                : ++control > kMaxControlChunks) {
+        if (is_data(chunk->type) ? ++data > kMaxDataChunks : ++control > kMaxControlChunks) {
             env.counters.drop(Drop::chunk_too_many);
             continue;
         }
@@ -147,7 +164,10 @@ void Association::receive(Environment& env, const Packet& packet, Effects& effec
 }
 
 void Association::process(Environment& env, ReceivePass& pass, const wire::Chunk& chunk) {
-    if (!known(chunk.type)) return on_unknown(env, pass, chunk);
+    if (!known(chunk.type)) {
+        return extensions_.has(extension_of(chunk.type)) ? process_extension(env, pass, chunk)
+                                                         : on_unknown(env, pass, chunk);
+    }
     const auto type = static_cast<ChunkType>(chunk.type);
     if (!accepted(state_, chunk.type) && !(accepting_ && type == ChunkType::cookie_echo)) {
         env.counters.drop(type == ChunkType::data ? Drop::data_not_accepted
@@ -186,6 +206,29 @@ void Association::process(Environment& env, ReceivePass& pass, const wire::Chunk
     }
 }
 
+void Association::process_extension(Environment& env, ReceivePass& pass, const wire::Chunk& chunk) {
+    const bool takes_data = accepted(state_, static_cast<std::uint8_t>(ChunkType::data));
+    const bool of_data = chunk.type != static_cast<std::uint8_t>(ChunkType::re_config);
+    if (of_data ? !takes_data : state_ != State::established) {
+        return env.counters.drop(is_data(chunk.type) ? Drop::data_not_accepted
+                                                     : Drop::chunk_unexpected);
+    }
+    switch (static_cast<ChunkType>(chunk.type)) {
+        case ChunkType::i_data:
+            return on_i_data(env, pass, chunk);
+        case ChunkType::forward_tsn:
+        case ChunkType::i_forward_tsn:
+            if (extensions_.has(Extension::i_data) !=
+                (static_cast<ChunkType>(chunk.type) == ChunkType::i_forward_tsn)) {
+                env.counters.drop(Drop::chunk_unexpected);  // RFC 8260 2.3: the other form
+                return;
+            }
+            return on_forward_tsn(env, pass, chunk);
+        default:
+            return;
+    }
+}
+
 /// RFC 9260 3.2: the two high bits say whether to stop and whether to report.
 void Association::on_unknown(Environment& env, ReceivePass& pass, const wire::Chunk& chunk) {
     env.counters.drop(Drop::chunk_unknown);
@@ -203,18 +246,28 @@ void Association::on_unknown(Environment& env, ReceivePass& pass, const wire::Ch
 
 void Association::on_data(Environment& env, ReceivePass& pass, const wire::Chunk& chunk) {
     const auto data = wire::parse_data(chunk);
-    if (!data) {
-        env.counters.drop(Drop::chunk_malformed);
-        return abort_with(env, pass.effects, wire::code(wire::Cause::protocol_violation));
-    }
+    if (data && !extensions_.has(Extension::i_data))
+        return on_fragment(env, pass, Fragment::of(*data));
+    env.counters.drop(data ? Drop::data_protocol_violation : Drop::chunk_malformed);  // D04
+    abort_with(env, pass.effects, wire::code(wire::Cause::protocol_violation));
+}
+
+void Association::on_i_data(Environment& env, ReceivePass& pass, const wire::Chunk& chunk) {
+    const auto data = wire::parse_i_data(chunk);
+    if (data) return on_fragment(env, pass, Fragment::of(*data));
+    env.counters.drop(Drop::chunk_malformed);
+    abort_with(env, pass.effects, wire::code(wire::Cause::protocol_violation));
+}
+
+void Association::on_fragment(Environment& env, ReceivePass& pass, const Fragment& data) {
     if (pass.path < paths_.size()) control_path_ = static_cast<std::uint8_t>(pass.path);
-    if (data->payload.empty()) {  // D02, RFC 9260 6.2
+    if (data.payload.empty()) {  // D02, RFC 9260 6.2
         env.counters.drop(Drop::data_empty);
-        return abort_with(env, pass.effects, wire::code(wire::Cause::no_user_data), data->tsn.value,
+        return abort_with(env, pass.effects, wire::code(wire::Cause::no_user_data), data.tsn.value,
                           4);
     }
     pass.data = true;
-    switch (in_.receive(env, *data, pass.effects)) {
+    switch (in_.receive(env, data, pass.effects)) {
         case DataOutcome::accepted:
             return env.counters.add(Count::rx_data_chunks);
         case DataOutcome::duplicate:
@@ -226,6 +279,8 @@ void Association::on_data(Environment& env, ReceivePass& pass, const wire::Chunk
             return env.counters.drop(Drop::data_window_full);
         case DataOutcome::out_of_range:
             return env.counters.drop(Drop::data_out_of_range);
+        case DataOutcome::skipped:
+            return env.counters.drop(Drop::data_skipped);
         case DataOutcome::violation:
             env.counters.drop(Drop::data_protocol_violation);
             return abort_with(env, pass.effects, wire::code(wire::Cause::protocol_violation));
@@ -235,7 +290,7 @@ void Association::on_data(Environment& env, ReceivePass& pass, const wire::Chunk
         case DataOutcome::invalid_stream: {  // 6.5, DAT-8
             env.counters.drop(Drop::data_invalid_stream);
             std::array<std::uint8_t, 8> cause{0, 1, 0, 8};
-            wire::store_u16(cause, 4, data->stream.value);
+            wire::store_u16(cause, 4, data.stream.value);
             reply_chunk(env, pass, ChunkType::error, 0, cause);
             return;
         }

@@ -182,10 +182,11 @@ void Association::collide(Environment& env, ReceivePass& pass, const CookieConte
         }
         paths_[0].confirmed = true;
         if (paths_.size() > 1) pass.effects.add(Event::paths_changed);
-        out_.set_peer(env, cookie.streams_out, cookie.remote_window_bytes);
+        extensions_ = cookie.extensions;
+        out_.set_peer(env, cookie.streams_out, cookie.remote_window_bytes, extensions_);
     }
     if (setting_up || !in_.received_anything())
-        in_.start(env, cookie.remote_initial_tsn, cookie.streams_in);
+        in_.start(env, cookie.remote_initial_tsn, cookie.streams_in, extensions_);
     pass.path = paths_.find(pass.packet.source);
     control_path_ =
         static_cast<std::uint8_t>(pass.path < paths_.size() ? pass.path : paths_.primary());

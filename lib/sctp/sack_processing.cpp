@@ -41,7 +41,10 @@ void Outbound::newly_acked(Environment& env, PathSet& paths, OutChunk& chunk, Ac
 void Outbound::take_cumulative(Environment& env, PathSet& paths, Tsn cumulative, Acked& acked) {
     while (head_ != nullptr && head_->tsn <= cumulative) {
         OutChunk* chunk = head_;
-        if (!chunk->acked) newly_acked(env, paths, *chunk, acked);
+        if (chunk->abandoned)
+            acked.touched |= 1u << forward_path_;  // the peer answers FORWARD TSN
+        else if (!chunk->acked)
+            newly_acked(env, paths, *chunk, acked);
         acked.earliest_touched |= 1u << chunk->path;
         acked.cumulative_moved = true;
         progress_at_ = env.now;
@@ -59,6 +62,7 @@ void Outbound::take_gaps(Environment& env, PathSet& paths, const wire::Sack& sac
         const auto offset = static_cast<std::uint32_t>(chunk->tsn - sack.cumulative_tsn);
         while (block < sack.gap_count() && sack.gap(block).end < offset) ++block;
         const bool covered = block < sack.gap_count() && sack.gap(block).start <= offset;
+        if (chunk->abandoned) continue;
         if (covered && !chunk->acked) {
             newly_acked(env, paths, *chunk, acked);
             chunk->acked = true;
@@ -145,6 +149,7 @@ AckOutcome Outbound::apply_sack(Environment& env, PathSet& paths, const wire::Sa
     if (in_recovery_ && cumulative_ >= recovery_exit_) in_recovery_ = fast_pending_ = false;
     grow_windows(env, paths, acked);
     settle_timers(env, paths, acked);
+    settle_forward();
     const std::uint32_t flight = paths.flight_bytes();
     peer_window_ = sack.a_rwnd_bytes > flight ? sack.a_rwnd_bytes - flight : 0;
     if (acked.any_new) probe_allowed_ = false;
@@ -162,6 +167,7 @@ AckOutcome Outbound::apply_shutdown(Environment& env, PathSet& paths, Tsn cumula
     take_cumulative(env, paths, cumulative, acked);
     grow_windows(env, paths, acked);
     settle_timers(env, paths, acked);
+    settle_forward();
     touched_ = acked.touched;
     return AckOutcome::applied;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a profile of the configuration sets for its associations.
 #pragma once
+#include <array>
 #include <cstdint>
 
 #include "base/time.h"
@@ -8,6 +9,9 @@
 namespace signalbox::sctp {
 
 using namespace std::chrono_literals;
+
+/// Which stream's message or chunk goes next: RFC 8260 3.
+enum class Scheduler : std::uint8_t { fcfs, round_robin, priority, fair, weighted };
 
 enum class Backoff : std::uint8_t { exponential, linear };
 
@@ -32,6 +36,12 @@ struct Profile {
     std::uint32_t send_buffer_bytes = 1024 * 1024;
     std::uint16_t path_mtu_bytes = 1500;  // IP packet size
     std::uint8_t dscp = 0;
+    bool partial_reliability = true;    // RFC 3758 offered
+    bool stream_reset = false;          // RFC 6525 offered
+    bool message_interleaving = false;  // RFC 8260 offered
+    Scheduler scheduler = Scheduler::fcfs;
+    /// Priorities (0 goes first) or weights of streams 0 to 15; others and 0: weight 1.
+    std::array<std::uint16_t, 16> scheduler_values{};
 };
 
 inline constexpr Profile kProfileRfc9260{};

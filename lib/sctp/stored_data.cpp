@@ -28,7 +28,7 @@ StoredPiece* keep_piece(mem::BlockPool& blocks, std::span<const std::uint8_t> by
     return piece;
 }
 
-InChunk* keep_chunk(mem::BlockPool& blocks, const wire::Data& data) {
+InChunk* keep_chunk(mem::BlockPool& blocks, const Fragment& data) {
     const std::size_t here = std::min(data.payload.size(), kInChunkRoom);
     void* block = blocks.take(sizeof(InChunk) + here);
     if (block == nullptr) return nullptr;
@@ -38,7 +38,8 @@ InChunk* keep_chunk(mem::BlockPool& blocks, const wire::Data& data) {
     chunk->tsn = data.tsn;
     chunk->ppid = data.ppid;
     chunk->stream = data.stream;
-    chunk->ssn = data.ssn;
+    chunk->mid = data.mid;
+    chunk->fsn = data.fsn;
     chunk->flags = data.flags;
     if (here != 0) std::memcpy(chunk->bytes(), data.payload.data(), here);
     StoredPiece** link = &chunk->rest;
@@ -80,14 +81,11 @@ void InList::append(InChunk* chunk) {
     tail = chunk;
 }
 
-void InList::insert_by_tsn(InChunk* chunk) {
-    InChunk* before = tail;  // most arrive at the end
-    if (head != nullptr && chunk->tsn < head->tsn) before = nullptr;
-    while (before != nullptr && chunk->tsn < before->tsn) before = before->prev;
-    chunk->prev = before;
-    chunk->next = before != nullptr ? before->next : head;
+void InList::link_behind(InChunk* at, InChunk* chunk) {
+    chunk->prev = at;
+    chunk->next = at != nullptr ? at->next : head;
     (chunk->next != nullptr ? chunk->next->prev : tail) = chunk;
-    (before != nullptr ? before->next : head) = chunk;
+    (at != nullptr ? at->next : head) = chunk;
 }
 
 void InList::remove(InChunk* chunk) {

@@ -7,7 +7,7 @@
 
 #include "base/numbers.h"
 #include "mem/block_pool.h"
-#include "wire/data.h"
+#include "wire/i_data.h"
 
 namespace signalbox::sctp {
 
@@ -29,8 +29,30 @@ void give_piece(mem::BlockPool& blocks, StoredPiece* piece);
 /// A copy of the bytes in one piece; nullptr: no memory.
 StoredPiece* keep_piece(mem::BlockPool& blocks, std::span<const std::uint8_t> bytes);
 
-/// A received DATA chunk that waits: its user data follows in the block, what does not fit is in
-/// `rest`.
+/// One DATA or I-DATA chunk as it came. `mid`: a DATA chunk's SSN until its stream is looked up.
+struct Fragment {
+    std::uint8_t flags = wire::Data::kBegin | wire::Data::kEnd;
+    Tsn tsn;
+    StreamId stream;
+    Mid mid;
+    std::uint32_t fsn = 0;
+    Ppid ppid;
+    std::span<const std::uint8_t> payload;
+
+    bool begin() const { return (flags & wire::Data::kBegin) != 0; }
+    bool end() const { return (flags & wire::Data::kEnd) != 0; }
+    bool unordered() const { return (flags & wire::Data::kUnordered) != 0; }
+    bool immediate() const { return (flags & wire::Data::kImmediate) != 0; }
+    static Fragment of(const wire::Data& d) {
+        return {d.flags, d.tsn, d.stream, {d.ssn.value}, 0, d.ppid, d.payload};
+    }
+    static Fragment of(const wire::IData& d) {
+        return {d.flags, d.tsn, d.stream, d.mid, d.fsn(), d.ppid(), d.payload};
+    }
+};
+
+/// A received DATA or I-DATA chunk that waits: its user data follows in the block, what does not
+/// fit is in `rest`.
 struct InChunk {
     InChunk* next = nullptr;
     InChunk* prev = nullptr;
@@ -39,7 +61,8 @@ struct InChunk {
     Tsn tsn;
     Ppid ppid;
     StreamId stream;
-    Ssn ssn;
+    Mid mid;
+    std::uint32_t fsn = 0;
     std::uint16_t here = 0;  // user data in this block
     std::uint8_t flags = 0;
 
@@ -51,18 +74,26 @@ struct InChunk {
 };
 inline constexpr std::size_t kInChunkRoom = mem::BlockPool::kMaxBytes - sizeof(InChunk);
 
-InChunk* keep_chunk(mem::BlockPool& blocks, const wire::Data& data);  // nullptr: no memory
+InChunk* keep_chunk(mem::BlockPool& blocks, const Fragment& data);  // nullptr: no memory
 void give_chunk(mem::BlockPool& blocks, InChunk* chunk);
 /// Copies the user data to `out`, which has room for chunk.size bytes.
 void copy_out(const InChunk& chunk, std::uint8_t* out);
 
-/// Doubly linked, in TSN order or in order of arrival.
+/// Doubly linked: sorted, or in order of arrival.
 struct InList {
     InChunk* head = nullptr;
     InChunk* tail = nullptr;
     bool empty() const { return head == nullptr; }
     void append(InChunk* chunk);
-    void insert_by_tsn(InChunk* chunk);
+    /// Behind the last one that is not after it; most belong at an end.
+    template <class Less>
+    void insert(InChunk* chunk, Less before) {
+        InChunk* at = tail;
+        if (head != nullptr && before(*chunk, *head)) at = nullptr;
+        while (at != nullptr && before(*chunk, *at)) at = at->prev;
+        link_behind(at, chunk);
+    }
+    void link_behind(InChunk* at, InChunk* chunk);
     void remove(InChunk* chunk);
 };
 

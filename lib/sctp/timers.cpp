@@ -82,6 +82,15 @@ void Association::on_t3(Environment& env, Effects& effects, std::size_t index) {
     if (out_.time_out(env, paths_, index)) count_failure(env, effects, index);
 }
 
+/// RFC 3758 3.5 F: FORWARD TSN is guarded as DATA is. With DATA in flight T3 does the counting.
+void Association::on_forward_timer(Environment& env, Effects& effects) {
+    out_.forward_again();
+    if (paths_.flight_bytes() != 0) return;
+    const std::size_t index = out_.forward_path();
+    paths_[index].back_off(env.profile);
+    count_failure(env, effects, index);
+}
+
 void Association::on_heartbeat_due(Environment& env, std::size_t index) {
     Path& path = paths_[index];
     path.hb_due = path.hb_timeout;  // at most one a round trip (PATH-1)
@@ -158,6 +167,11 @@ void Association::advance(Environment& env, Effects& effects) {
         if (verify_due_ <= env.now) verify_next_path(env);
         if (in_.sack_deadline() <= env.now) in_.sack_at_once();
         if (out_.probe_deadline() <= env.now) out_.probe_now();
+        if (out_.forward_deadline() <= env.now) on_forward_timer(env, effects);
+    }
+    if (state_ != State::closed) {
+        report_failures(effects);
+        advance_shutdown(env);  // what was given up may have been the last
     }
     check();
 }

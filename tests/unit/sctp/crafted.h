@@ -2,6 +2,7 @@
 // Packets that no endpoint of ours would send.
 #pragma once
 #include "pair.h"
+#include "wire/sack.h"
 
 namespace signalbox::sctp::test {
 
@@ -70,5 +71,42 @@ inline void append_data(InFlight& packet, std::uint32_t tsn, std::uint16_t strea
     value.insert(value.end(), data.begin(), data.end());
     append_chunk(packet, 0, flags, value);
 }
+
+/// z is up with a crafted peer: DATA starts at TSN 1000, the peer never moves by itself.
+struct Crafted : Pair {
+    explicit Crafted(Profile profile = {}, const std::vector<std::uint8_t>& init_parameters = {},
+                     InitFields fields = {})
+        : Pair(77, profile) {
+        z.input(init_packet(init_parameters, fields));
+        const InFlight echo = cookie_echo_for(z.sink.sent[0]);
+        z.sink.sent.clear();
+        z.input(echo);
+        capture();
+        my_tsn = 0;
+    }
+    void data(std::uint32_t tsn, std::uint16_t stream, std::uint16_t ssn, std::uint8_t flags,
+              std::string_view text) {
+        InFlight packet = packet_to_z(*this);
+        append_data(packet, tsn, stream, ssn, flags, text);
+        z.input(packet);
+    }
+    void chunk(std::uint8_t type, std::uint8_t flags, const std::vector<std::uint8_t>& value) {
+        InFlight packet = packet_to_z(*this);
+        append_chunk(packet, type, flags, value);
+        z.input(packet);
+    }
+    /// The last SACK that z sends now.
+    std::optional<wire::Sack> sack() {
+        kept = capture();
+        for (auto p = kept.rbegin(); p != kept.rend(); ++p) {
+            wire::ChunkWalker walker{std::span{p->bytes}.subspan(12)};
+            while (const auto c = walker.next())
+                if (c->type == 3) return wire::parse_sack(c->value);
+        }
+        return std::nullopt;
+    }
+    std::uint32_t my_tsn;
+    std::vector<InFlight> kept;
+};
 
 }  // namespace signalbox::sctp::test

@@ -12,41 +12,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// z is up with a crafted peer: DATA starts at TSN 1000, the peer never moves by itself.
-struct Crafted : Pair {
-    explicit Crafted(Profile profile = {}) : Pair(77, profile) {
-        z.input(init_packet({}));
-        const InFlight echo = cookie_echo_for(z.sink.sent[0]);
-        z.sink.sent.clear();
-        z.input(echo);
-        capture();
-        my_tsn = 0;
-    }
-    void data(std::uint32_t tsn, std::uint16_t stream, std::uint16_t ssn, std::uint8_t flags,
-              std::string_view text) {
-        InFlight packet = packet_to_z(*this);
-        append_data(packet, tsn, stream, ssn, flags, text);
-        z.input(packet);
-    }
-    void chunk(std::uint8_t type, std::uint8_t flags, const std::vector<std::uint8_t>& value) {
-        InFlight packet = packet_to_z(*this);
-        append_chunk(packet, type, flags, value);
-        z.input(packet);
-    }
-    /// The last SACK that z sends now.
-    std::optional<wire::Sack> sack() {
-        kept = capture();
-        for (auto p = kept.rbegin(); p != kept.rend(); ++p) {
-            wire::ChunkWalker walker{std::span{p->bytes}.subspan(12)};
-            while (const auto c = walker.next())
-                if (c->type == 3) return wire::parse_sack(c->value);
-        }
-        return std::nullopt;
-    }
-    std::uint32_t my_tsn;
-    std::vector<InFlight> kept;
-};
-
 std::uint32_t first_tsn(const std::vector<InFlight>& packets) {
     for (const InFlight& p : packets) {
         wire::ChunkWalker walker{std::span{p.bytes}.subspan(12)};

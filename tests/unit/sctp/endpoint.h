@@ -160,6 +160,14 @@ class Endpoint {
             reinterpret_cast<const std::uint8_t*>(data.data()), data.size()};
         return association->send(e, StreamId{stream}, Ppid{ppid}, unordered, std::span{&piece, 1});
     }
+    SendStatus send_limited(std::uint16_t stream, std::string_view data, const Reliability& limits,
+                            bool unordered = false) {
+        Environment e = env();
+        const std::span<const std::uint8_t> piece{
+            reinterpret_cast<const std::uint8_t*>(data.data()), data.size()};
+        return association->send(e, StreamId{stream}, Ppid{3}, unordered, std::span{&piece, 1},
+                                 limits);
+    }
     void shutdown() {
         Environment e = env();
         association->shutdown(e);
