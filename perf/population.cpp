@@ -174,7 +174,18 @@ bool Population::connect(std::size_t from, std::size_t to) {
     return established() == to;
 }
 
-void Population::add_data(std::size_t peer, std::uint16_t stream) {
+std::uint64_t Population::connect_one(std::size_t peer, std::uint16_t streams) {
+    options_.streams = streams;
+    const std::size_t before = established();
+    peers_[peer] = {};
+    add_init(peer);
+    std::uint64_t counts = pass();
+    for (const PacketLog::Entry& entry : sent_.entries()) add_cookie_echo(entry);
+    counts += pass();
+    return established() == before + 1 ? counts : 0;
+}
+
+void Population::add_data(std::size_t peer, std::uint16_t stream, std::uint16_t ssn) {
     Peer& p = peers_[peer];
     const std::uint32_t tsn = p.next_tsn++;
     const std::array<std::uint8_t, 1> payload{'x'};
@@ -182,10 +193,15 @@ void Population::add_data(std::size_t peer, std::uint16_t stream) {
         wire::write_data(out, {.flags = wire::Data::kBegin | wire::Data::kEnd,
                                .tsn = Tsn{tsn},
                                .stream = StreamId{stream},
-                               .ssn = Ssn{static_cast<std::uint16_t>(tsn - 1)},
+                               .ssn = Ssn{ssn},
                                .ppid = Ppid{0},
                                .payload = payload});
     });
+}
+
+void Population::add_abort(std::size_t peer) {
+    build(peer, peers_[peer].gateway_tag,
+          [](wire::PacketWriter& out) { out.chunk(wire::ChunkType::abort); });
 }
 
 std::uint64_t Population::pass(Duration step) {

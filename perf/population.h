@@ -58,8 +58,15 @@ class Population {
     bool connect(std::size_t from, std::size_t to);
     bool connect_all() { return connect(0, options_.associations); }
 
-    /// The next DATA of a peer, one byte, into the burst that pass() takes. Returns its size.
-    void add_data(std::size_t peer, std::uint16_t stream = 0);
+    /// The handshake of one peer that is not connected. Returns counts of the time stamp that the
+    /// worker took; 0: it did not come up.
+    std::uint64_t connect_one(std::size_t peer, std::uint16_t streams);
+
+    /// The next DATA of a peer, one byte, into the burst that pass() takes.
+    void add_data(std::size_t peer) { add_data(peer, 0, peers_[peer].next_ssn++); }
+    void add_data(std::size_t peer, std::uint16_t stream, std::uint16_t ssn);
+    /// The peer's ABORT: the association is taken down within the next turns.
+    void add_abort(std::size_t peer);
     std::size_t burst_size() const { return burst_.size(); }
     /// The burst through the worker: receive, timers, flush. Time goes on by what it took, or by
     /// `step` when that is given. Returns counts of the time stamp.
@@ -87,6 +94,7 @@ class Population {
     struct Peer {
         std::uint32_t gateway_tag = 0;
         std::uint32_t next_tsn = 1;
+        std::uint16_t next_ssn = 0;
     };
     struct Built {
         std::array<std::uint8_t, 512> bytes;
