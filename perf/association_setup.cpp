@@ -285,8 +285,9 @@ bool churn(const Report& report, const Options& options) {
 
 int run(const Options& options) {
     const Report report("association_setup", options);
-    const bool good =
-        pool_states(report, options) & rivals(report, options) & churn(report, options);
+    bool good = pool_states(report, options);
+    good &= rivals(report, options);
+    good &= churn(report, options);
     return good ? 0 : 1;
 }
 

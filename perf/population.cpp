@@ -138,23 +138,23 @@ void Population::add_init(std::size_t peer) {
     });
 }
 
-bool Population::add_cookie_echo(const PacketLog::Entry& entry) {
+/// Answers an INIT ACK; what else was sent meanwhile is left alone.
+void Population::add_cookie_echo(const PacketLog::Entry& entry) {
     const std::size_t peer = peer_of(entry.datagram.destination);
     const auto packet = wire::parse_sctp_packet(entry.sctp);
-    if (!packet || peer >= peers_.size()) return false;
+    if (!packet || peer >= peers_.size()) return;
     const auto chunk = wire::ChunkWalker{packet->chunks}.next();
-    if (!chunk || chunk->type != static_cast<std::uint8_t>(wire::ChunkType::init_ack)) return false;
+    if (!chunk || chunk->type != static_cast<std::uint8_t>(wire::ChunkType::init_ack)) return;
     const auto init_ack = wire::parse_init(chunk->value);
-    if (!init_ack) return false;
+    if (!init_ack) return;
     wire::ParameterWalker walker{init_ack->parameters};
     while (const auto parameter = walker.next()) {
         if (parameter->type != wire::code(wire::ParameterType::state_cookie)) continue;
         peers_[peer].gateway_tag = init_ack->tag.value;
         build(peer, init_ack->tag.value,
               [&](wire::PacketWriter& out) { wire::write_cookie_echo(out, parameter->value); });
-        return true;
+        return;
     }
-    return false;
 }
 
 bool Population::connect(std::size_t from, std::size_t to) {
@@ -162,16 +162,24 @@ bool Population::connect(std::size_t from, std::size_t to) {
         const std::size_t end = std::min(at + core::Worker::kBurst, to);
         for (std::size_t peer = at; peer < end; ++peer) add_init(peer);
         setup_counts_ += pass();
-        for (const PacketLog::Entry& entry : sent_.entries())
-            if (!add_cookie_echo(entry)) return false;
+        for (const PacketLog::Entry& entry : sent_.entries()) add_cookie_echo(entry);
         setup_counts_ += pass();
-        control_turn();
+        // The control thread comes every millisecond or so; here it must keep up with a worker that
+        // sets up a million associations in a second.
+        for (int turn = 0; turn < 4; ++turn) control_turn();
     }
     for (int turn = 0; turn < 4; ++turn) {
         pass();
         control_turn();
     }
-    return established() == to;
+    if (established() == to) return true;
+    std::fprintf(stderr, "%zu of %zu associations are up:", established(), to);
+    for (std::size_t i = 0; i < kDropCount; ++i)
+        if (const auto n = drops(static_cast<Drop>(i)))
+            std::fprintf(stderr, " %s=%llu", std::string(kDropNames[i]).c_str(),
+                         static_cast<unsigned long long>(n));
+    std::fprintf(stderr, "\n");
+    return false;
 }
 
 std::uint64_t Population::connect_one(std::size_t peer, std::uint16_t streams) {

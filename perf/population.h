@@ -108,7 +108,7 @@ class Population {
     template <class Write>
     void build(std::size_t peer, std::uint32_t tag, Write&& write);
     void add_init(std::size_t peer);
-    bool add_cookie_echo(const PacketLog::Entry& init_ack);
+    void add_cookie_echo(const PacketLog::Entry& init_ack);
     std::size_t peer_of(const IpAddress& address) const;
 
     Options options_;
