@@ -83,8 +83,10 @@ bool Inbound::contradicts_interleaved(const Fragment& data) const {
 
 DataOutcome Inbound::judge(Tsn tsn) const {
     const auto ahead = tsn - cumulative_;
-    if (ahead <= 0 || bit(tsn)) return DataOutcome::duplicate;
+    if (ahead <= 0) return DataOutcome::duplicate;
+    // Before the map is asked: beyond its range a TSN would meet another's bit (D05).
     if (static_cast<std::uint32_t>(ahead) >= kTsnMapBits) return DataOutcome::out_of_range;
+    if (bit(tsn)) return DataOutcome::duplicate;
     return DataOutcome::accepted;
 }
 
