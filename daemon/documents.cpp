@@ -3,6 +3,7 @@
 
 #include <iterator>
 
+#include "admin/command_table.h"
 #include "config/print.h"
 
 namespace signalbox::daemon {
@@ -19,6 +20,9 @@ constexpr Document kDocuments[] = {
     {"default-config", config::print_default_configuration},
     {"configuration.md", config::print_reference_markdown},
     {"signalbox.yaml.5", config::print_reference_manual},
+    {"signalboxctl.md", admin::command_reference},
+    {"signalboxctl.1", admin::command_manual},
+    {"signalboxctl.completion", admin::command_completion},
 };
 
 }  // namespace

@@ -5,7 +5,9 @@
 #include <variant>
 #include <vector>
 
+#include "admin/control_socket.h"
 #include "admin/http_server.h"
+#include "control_commands.h"
 #include "events.h"
 #include "io/runtime.h"
 #include "log.h"
@@ -68,7 +70,7 @@ admin::Routes pages(io::Runtime& runtime, const metrics::Exporter& exporter) {
 
 }  // namespace
 
-int run_gateway(const config::Configuration& configuration) {
+int run_gateway(const config::Configuration& configuration, const std::string& path) {
     Log log(configuration.log_level, configuration.log_format);
     auto made = io::Runtime::make(configuration.io, configuration.core,
                                   [&log](unsigned level, std::string_view text) {
@@ -90,12 +92,23 @@ int run_gateway(const config::Configuration& configuration) {
         log.write(required ? Level::error : Level::warning, "http", error);
         if (required) return kExitFailed;
     }
+    ControlCommands commands(runtime, log, path, configuration);
+    admin::ControlSocket control([&](const admin::Client& client, const auto& words) {
+        return commands.answer(client, words);
+    });
+    if (const std::string error =
+            control.start(configuration.admin.control_socket, configuration.admin.control_group);
+        !error.empty())
+        log.write(Level::warning, "control_socket", error);
     EventLog events(log, configuration.core);
-    runtime.run({.event = [&](const core::EventRecord& record) { events.take(record); },
+    runtime.run({.turn = [&](Time now) { commands.turn(now); },
+                 .event = [&](const core::EventRecord& record) { events.take(record); },
                  .notice =
                      [&](unsigned level, std::string_view text) {
                          log.write(level_of_syslog(level), "daemon", std::string(text));
                      }});
+    commands.end();
+    control.stop();
     log.write(Level::info, "stopped", "");
     return kExitOk;
 }

@@ -75,6 +75,10 @@ void Log::write(Level level, std::string_view event, std::string text) {
     write(Line{level, event, {}, std::move(text)});
 }
 
+void Log::set_level(Level level) {
+    logger_->set_level(spdlog_level(level));
+}
+
 std::string Log::body(const Line& line) const {
     if (format_ == config::LogFormat::json) return json_body(line);
     if (!journal_) return text_body(line);

@@ -3,6 +3,7 @@
 // thread of its own; when that cannot keep up, the oldest lines go.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,7 @@ class Log {
 
     void write(const Line& line);  // any thread
     void write(Level level, std::string_view event, std::string text);
+    void set_level(Level level);  // any thread
 
  private:
     std::string body(const Line& line) const;
@@ -33,6 +35,8 @@ class Log {
     std::shared_ptr<spdlog::logger> logger_;
 };
 
+/// "debug" -> Level::debug; the names are those of key log.level.
+std::optional<Level> level_called(std::string_view name);
 /// Syslog's numbers (RFC 5424 6.2.1) as EAL uses them.
 Level level_of_syslog(unsigned number);
 /// `name=value ... text`, control characters shown as '?'.

@@ -41,6 +41,13 @@ Level level_of_syslog(unsigned number) {
     return number <= 6 ? Level::info : Level::debug;
 }
 
+std::optional<Level> level_called(std::string_view name) {
+    constexpr std::string_view kNames[] = {"trace", "debug", "info", "warning", "error"};
+    for (std::size_t i = 0; i < std::size(kNames); ++i)
+        if (kNames[i] == name) return static_cast<Level>(i);
+    return std::nullopt;
+}
+
 std::string text_body(const Line& line) {
     std::string out(line.event);
     for (const Field& field : line.fields)

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "config/configuration.h"
+#include "doctor.h"
 #include "documents.h"
 #include "gateway.h"
 #include "options.h"
@@ -66,13 +67,17 @@ int act(const Options& options) {
     if (const auto* errors = std::get_if<std::vector<config::Error>>(&loaded))
         return refuse(*errors);
     const auto& configuration = *std::get_if<config::Configuration>(&loaded);
+    if (options.action == Options::Action::doctor) {
+        const std::string report = report_of(configuration);
+        return print(report) == kExitOk && !has_failure(report) ? kExitOk : kExitFailed;
+    }
     if (options.action == Options::Action::check_configuration) {
         std::fputs(config::describe(configuration).c_str(), stdout);
         return kExitOk;
     }
     forbid_core_dumps();
     block_signals();
-    return run_gateway(configuration);
+    return run_gateway(configuration, options.configuration);
 }
 
 }  // namespace
@@ -97,6 +102,7 @@ int main(int argc, char** argv) {
         case Options::Action::check_configuration:
         case Options::Action::print_configuration:
         case Options::Action::print_document:
+        case Options::Action::doctor:
             break;
     }
     try {

@@ -5,7 +5,9 @@ namespace signalbox::daemon {
 
 const std::string_view kUsage =
     "usage: signalboxd --config FILE [--check-config|--print-config]\n"
+    "       signalboxd doctor --config FILE\n"
     "       signalboxd --print-default-config|--print-schema\n"
+    "  doctor                  say whether this host is ready for the configuration\n"
     "  --config FILE           configuration, YAML\n"
     "  --check-config          only check it: exit 0 when it is good, 78 when it is refused\n"
     "  --print-config          print every value in force and where it comes from\n"
@@ -49,7 +51,9 @@ Options parse_options(std::span<const char* const> arguments) {
             if (i + 1 < arguments.size()) options.document = arguments[i + 1];
             return options;
         }
-        if (argument == "--print-config") {
+        if (argument == "doctor") {
+            options.action = Options::Action::doctor;
+        } else if (argument == "--print-config") {
             options.action = Options::Action::print_configuration;
         } else if (argument == "--check-config") {
             options.action = Options::Action::check_configuration;

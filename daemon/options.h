@@ -17,6 +17,7 @@ struct Options {
     enum class Action {
         run,
         check_configuration,
+        doctor,
         print_configuration,
         print_document,
         version,

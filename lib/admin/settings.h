@@ -14,6 +14,7 @@ struct ListenAddress {
 struct Settings {
     std::vector<ListenAddress> http_listen{{"127.0.0.1", 12905}};
     std::string control_socket = "/run/signalbox/control.sock";
+    std::string control_group;  // of the socket; empty: the daemon's own
 };
 
 }  // namespace signalbox::admin

@@ -292,6 +292,7 @@ constexpr Key kMetrics[] = {
 constexpr Key kControl[] = {
     ranged(Type::path, "socket", 1, kMaxSocketPath, "/run/signalbox/control.sock",
            "control socket"),
+    name("group", "", "group that may use the control socket (default: the daemon's)"),
 };
 constexpr Key kLog[] = {
     live(word("level", "trace|debug|info|warning|error", "info", "least severity that is logged")),

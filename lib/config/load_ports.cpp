@@ -72,8 +72,10 @@ void Loader::load_machine(const Node& root) {
             if (const auto endpoint = parse_endpoint(listen.text); endpoint && listen.good)
                 out_.admin.http_listen.push_back({endpoint->host, endpoint->port});
     }
-    if (const Node* control = root.find("control"))
+    if (const Node* control = root.find("control")) {
         out_.admin.control_socket = control->text_of("socket");
+        out_.admin.control_group = control->text_of("group");
+    }
     if (const Node* metrics = root.find("metrics")) {
         out_.metrics.max_peers = static_cast<std::uint32_t>(metrics->number_of("max_peers"));
         out_.metrics.required = metrics->number_of("required") != 0;

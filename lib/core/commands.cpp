@@ -28,6 +28,7 @@ void Worker::State::obey(const Record& record, Time now) {
         if (!connect(h.peer, now)) counters.drop(Drop::init_refused_resources);
         return;
     }
+    if (h.kind == RecordKind::describe) return describe(h, now);
     Slot* slot = find(h.ref);
     if (slot == nullptr) {
         if (h.kind == RecordKind::send) counters.drop(Drop::association_lost);

@@ -128,6 +128,9 @@ void Node::Shared::from_worker(unsigned /*worker*/, const Record& record, Time n
             if (h.peer != kNoPeer && links[h.peer.value].ref == h.ref)
                 gateway->send_queue_level(h.peer, h.level, now);
             break;
+        case RecordKind::described:
+            described(record);
+            break;
         case RecordKind::event:
             note(h.event);
             break;
@@ -220,16 +223,26 @@ void Node::Shared::collect_statistics(Time now) {
     s->pages_free += pool->free_pages();
     s->pages_total = pool->total_pages();
     s->table = table->statistics();
+    s->slots = slot_count;
+    for (const auto& w : per_worker)
+        s->slots_used += static_cast<std::size_t>(
+            std::max<std::int64_t>(w->slots_used.load(std::memory_order_relaxed), 0));
     s->events_dropped += events_dropped;
     s->control_longest_turn_ns = longest_turn_ns;
     for (std::size_t p = 0; p < links.size(); ++p) s->peer_associated.push_back(links[p].up);
+    for (std::size_t p = 0; p < links.size(); ++p)
+        s->peer_workers.push_back(links[p].ref.worker);
+    for (std::uint32_t p = 0; p < links.size(); ++p)
+        s->peer_blocked.push_back(gateway->admin(PeerIndex{p}) == sigtran::Admin::blocked);
     s->peer_states.assign(links.size(), sigtran::AspState::down);
+    s->asp_states.resize(settings().servers.size());
     for (std::uint32_t as = 0; as < settings().servers.size(); ++as) {
         s->as_states.push_back(gateway->as_state(AsIndex{as}));
         std::uint16_t active = 0;
         for (const sigtran::Member& m : settings().servers[as].members) {
             const sigtran::AspState state = gateway->asp_state(AsIndex{as}, m.peer);
             if (state == sigtran::AspState::active) ++active;
+            s->asp_states[as].push_back(state);
             s->peer_states[m.peer.value] = std::max(s->peer_states[m.peer.value], state);
         }
         s->as_active_asps.push_back(active);
@@ -256,6 +269,7 @@ void Node::control_turn(Time now) {
     }
     s.send_outgoing(now);
     s.open_associations(now);
+    s.continue_survey();
     for (const auto& w : s.per_worker) w->pages.top_up();
     for (unsigned i = 0; i < kTableStepsPerTurn && s.table->maintain(); ++i) {
     }

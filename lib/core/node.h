@@ -13,6 +13,7 @@
 #include "base/random.h"
 #include "base/reclaimer.h"
 #include "base/time.h"
+#include "core/inspect.h"
 #include "core/settings.h"
 #include "sigtran/distribution.h"
 #include "table/transport_table.h"
@@ -45,13 +46,18 @@ struct EventRecord {
 struct NodeStatistics {
     std::shared_ptr<const Settings> settings;  // those in force: names by index
     std::size_t associations = 0;              // established now
+    std::size_t slots = 0;                     // associations that there is memory for
+    std::size_t slots_used = 0;
     std::size_t pages_free = 0;
     std::size_t pages_total = 0;
     table::TransportTable::Statistics table;
-    std::vector<sigtran::AsState> as_states;     // by AsIndex
-    std::vector<std::uint16_t> as_active_asps;   // by AsIndex
-    std::vector<bool> peer_associated;           // by PeerIndex
-    std::vector<sigtran::AspState> peer_states;  // best state over its ASs
+    std::vector<sigtran::AsState> as_states;                 // by AsIndex
+    std::vector<std::uint16_t> as_active_asps;               // by AsIndex
+    std::vector<bool> peer_associated;                       // by PeerIndex
+    std::vector<sigtran::AspState> peer_states;              // best state over its ASs
+    std::vector<bool> peer_blocked;              // by the configuration or an operator
+    std::vector<WorkerIndex> peer_workers;                   // who has or had its association
+    std::vector<std::vector<sigtran::AspState>> asp_states;  // by AsIndex, by member
     std::uint64_t control_longest_turn_ns = 0;
     std::uint64_t events_dropped = 0;
 };
@@ -84,6 +90,18 @@ class Node {
     /// Begins an orderly end: ASPs told, SHUTDOWN to all. drained() says when nothing is left.
     void drain(Time now);
     bool drained() const;
+
+    // control thread: the operator (core/inspect.h)
+    /// Asks the workers about one peer's association or all; known after some turns, or when the
+    /// time is over: then with what came.
+    void ask_associations(PeerIndex only, Time now);
+    bool associations_known(Time now) const;
+    std::vector<AssociationInfo> take_associations();
+    RouteAnswer explain(const RouteQuestion& question) const;
+    std::vector<PeerIndex> bindings(AsIndex as) const;  // by SLS
+    void block(PeerIndex peer, Time now);               // ASP out of service, SCTP stays
+    void unblock(PeerIndex peer);
+    bool drop_association(PeerIndex peer);              // ABORT; false: it has none
 
     // any thread
     const Counters& worker_counters(WorkerIndex worker) const;

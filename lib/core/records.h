@@ -35,10 +35,12 @@ enum class RecordKind : std::uint8_t {
     refused_data,  // a DATA that the worker refused because of `why`
     congestion,    // `level` of the send queue towards `peer` changed
     event,         // `event`
+    described,     // the answer to `describe`; no bytes: `ref` is gone
     // control -> worker
     send,      // bytes = an M3UA message for `ref` on `stream`
     shutdown,  // SHUTDOWN the association
     abort,     // ABORT it (replaced by a newer one of the same peer)
+    describe,  // tell control about `ref`
     connect,   // open an association to `peer`
 };
 

@@ -124,6 +124,17 @@ struct Node::Shared {
     mutable std::mutex statistics_mutex;  // readers of statistics() are HTTP threads, never workers
     std::shared_ptr<const NodeStatistics> statistics;
 
+    struct Survey {  // of associations, for the operator
+        std::vector<PeerIndex> to_ask;
+        std::size_t next = 0;
+        std::size_t awaited = 0;
+        Time deadline{};
+        std::vector<AssociationInfo> found;
+    };
+    Survey survey;
+
+    void described(const Record& record);
+    void continue_survey();
     void publish();
     void reclaim_snapshots();
     void command(const RecordHeader& header, std::span<const std::uint8_t> bytes);

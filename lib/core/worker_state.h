@@ -211,6 +211,7 @@ struct Worker::State {
     void obey(const Record& record, Time now);
     void abort(Slot& slot, Time now);
     bool message_for(const Record& record, Time now);  // false: not yet, offer it again
+    void describe(const RecordHeader& question, Time now);  // inspect.cpp
 };
 
 }  // namespace signalbox::core

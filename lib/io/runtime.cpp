@@ -166,6 +166,8 @@ void Runtime::run(const Hooks& hooks) {
         node_->control_turn(now);
         node_->record_turn(monotonic_now() - now);
         node_->take_events(kEventsPerTurn, hooks.event);
+        if (hooks.turn) hooks.turn(now);
+        if (drain_requested_.load(std::memory_order_relaxed) && !draining_) begin_drain(now, hooks);
         if (now >= next_watch_) watch(now, hooks);
         if (draining_ && (node_->drained() || now >= drain_deadline_)) break;
         const int signal = sigtimedwait(&signals, nullptr, &pause);
@@ -183,12 +185,16 @@ bool Runtime::handle_signal(int signal, Time now, const Hooks& hooks) {
         return true;
     }
     if (draining_) return false;
+    begin_drain(now, hooks);
+    return true;
+}
+
+void Runtime::begin_drain(Time now, const Hooks& hooks) {
     hooks.notice(5, "draining: application servers are told and associations shut down");
     draining_ = true;
     drain_deadline_ = now + kDrainMax;
     ready_.store(false, std::memory_order_relaxed);
     node_->drain(now);
-    return true;
 }
 
 void Runtime::watch(Time now, const Hooks& hooks) {

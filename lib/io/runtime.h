@@ -36,6 +36,8 @@ class Runtime {
     const CpuPlan& cpus() const { return cpus_; }
 
     // any thread
+    /// As SIGTERM: run() drains and returns.
+    void request_drain() { drain_requested_.store(true, std::memory_order_relaxed); }
     /// Every worker and the control thread have turned within the last 2 s.
     bool healthy() const;
     /// Ports are up and no drain has begun.
@@ -43,6 +45,7 @@ class Runtime {
 
     /// Called on the control thread.
     struct Hooks {
+        std::function<void(Time)> turn;  // once a turn, some milliseconds apart; must not wait
         std::function<void(const core::EventRecord&)> event;
         std::function<void(unsigned level, std::string_view text)> notice;
     };
@@ -57,6 +60,7 @@ class Runtime {
     void make_node(const Settings& settings, core::Settings core_settings, bool hugepages);
     void launch();
     void stop_workers();
+    void begin_drain(Time now, const Hooks& hooks);
     bool handle_signal(int signal, Time now, const Hooks& hooks);
     void watch(Time now, const Hooks& hooks);
     void watch_ports(const Hooks& hooks);
@@ -73,8 +77,9 @@ class Runtime {
     std::unique_ptr<core::Node> node_;
     std::vector<std::unique_ptr<PollLoop>> loops_;
 
-    std::atomic<bool> stop_{false};   // control: rw, worker: ro
-    std::atomic<bool> ready_{false};  // control: rw, any: ro
+    std::atomic<bool> stop_{false};             // control: rw, worker: ro
+    std::atomic<bool> drain_requested_{false};  // any: rw, control: ro
+    std::atomic<bool> ready_{false};            // control: rw, any: ro
     std::atomic<std::int64_t> alive_ns_{
         0};  // control: rw, any: ro; when all workers were last seen to turn
     bool running_ = false;
