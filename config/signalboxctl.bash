@@ -5,7 +5,7 @@ _signalboxctl() {
     case "${COMP_WORDS[1]}" in
         drain) words="node" ;;
         log) words="level" ;;
-        peer) words="drop" ;;
+        peer) words="block unblock drop" ;;
         route) words="explain" ;;
         show) words="peers as associations paths routes bindings workers drops memory rates ports config" ;;
     esac

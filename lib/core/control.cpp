@@ -230,8 +230,7 @@ void Node::Shared::collect_statistics(Time now) {
     s->events_dropped += events_dropped;
     s->control_longest_turn_ns = longest_turn_ns;
     for (std::size_t p = 0; p < links.size(); ++p) s->peer_associated.push_back(links[p].up);
-    for (std::size_t p = 0; p < links.size(); ++p)
-        s->peer_workers.push_back(links[p].ref.worker);
+    for (std::size_t p = 0; p < links.size(); ++p) s->peer_workers.push_back(links[p].ref.worker);
     for (std::uint32_t p = 0; p < links.size(); ++p)
         s->peer_blocked.push_back(gateway->admin(PeerIndex{p}) == sigtran::Admin::blocked);
     s->peer_states.assign(links.size(), sigtran::AspState::down);

@@ -55,7 +55,7 @@ struct NodeStatistics {
     std::vector<std::uint16_t> as_active_asps;               // by AsIndex
     std::vector<bool> peer_associated;                       // by PeerIndex
     std::vector<sigtran::AspState> peer_states;              // best state over its ASs
-    std::vector<bool> peer_blocked;              // by the configuration or an operator
+    std::vector<bool> peer_blocked;                          // by the configuration or an operator
     std::vector<WorkerIndex> peer_workers;                   // who has or had its association
     std::vector<std::vector<sigtran::AspState>> asp_states;  // by AsIndex, by member
     std::uint64_t control_longest_turn_ns = 0;
@@ -101,7 +101,7 @@ class Node {
     std::vector<PeerIndex> bindings(AsIndex as) const;  // by SLS
     void block(PeerIndex peer, Time now);               // ASP out of service, SCTP stays
     void unblock(PeerIndex peer);
-    bool drop_association(PeerIndex peer);              // ABORT; false: it has none
+    bool drop_association(PeerIndex peer);  // ABORT; false: it has none
 
     // any thread
     const Counters& worker_counters(WorkerIndex worker) const;

@@ -210,7 +210,7 @@ struct Worker::State {
     bool take_handed(Time now, sctp::TransmitSink& sink);
     void obey(const Record& record, Time now);
     void abort(Slot& slot, Time now);
-    bool message_for(const Record& record, Time now);  // false: not yet, offer it again
+    bool message_for(const Record& record, Time now);       // false: not yet, offer it again
     void describe(const RecordHeader& question, Time now);  // inspect.cpp
 };
 
