@@ -64,6 +64,7 @@ void Worker::State::abort(Slot& slot, Time now) {
 /// (half of the send buffer) before it wrote; when the buffer is full all the same the message
 /// waits in its server's queue.
 bool Worker::State::message_for(const Record& record, Time now) {
+    if (mine.pages.available() == 0) return false;  // it may have to wait here
     Slot* slot = find(record.header.ref);
     if (slot == nullptr) {
         // Older messages of the ended association come first, a slice a turn.

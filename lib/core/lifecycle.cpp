@@ -89,6 +89,7 @@ void Worker::State::apply_effects(Slot& slot, Time now) {
             continue;
         }
         holding = true;
+        const KeptBack use(mine.pages);
         if (!slot.association.hold(env, message)) counters.drop(Drop::peer_congested);
     }
     if (holding)

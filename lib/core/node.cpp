@@ -14,8 +14,10 @@ namespace {
 constexpr std::size_t kRingBytes = 1u
                                    << 20;  // one second of management, 2,000 messages of 270 bytes
 constexpr std::size_t kHandoffRingBytes = 1u << 20;
-constexpr std::size_t kCachePages = 512;  // per worker: 2 MiB at hand, refilled every control turn
-constexpr std::size_t kMinCachePages = 16;
+// Per worker: 16 MiB at hand. Control refills every turn of a millisecond, but may wait for its
+// CPU.
+constexpr std::size_t kCachePages = 4096;
+constexpr std::size_t kMinCachePages = 64;
 
 std::size_t slots_wanted(const Settings& settings, std::size_t region_bytes) {
     std::size_t wanted = 0;

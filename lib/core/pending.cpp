@@ -7,6 +7,12 @@
 
 namespace signalbox::core {
 
+void* Worker::State::take_for_pending(std::size_t bytes, bool bounded) {
+    if (bounded) return blocks.take(bytes);
+    const KeptBack use(mine.pages);
+    return blocks.take(bytes);
+}
+
 Routed Worker::State::enqueue_pending(AsIndex as, const sigtran::ProtocolData& data, bool bounded) {
     const sigtran::AsView& server = snapshot->distribution.servers[as.value];
     std::atomic<std::uint32_t>& messages = shared.pending_messages[as.value];
@@ -17,8 +23,12 @@ Routed Worker::State::enqueue_pending(AsIndex as, const sigtran::ProtocolData& d
     if (bounded && (messages.load(std::memory_order_relaxed) >= server.recovery_queue_messages ||
                     bytes.load(std::memory_order_relaxed) + length > server.recovery_queue_bytes))
         return refuse(Drop::as_pending_full);
-    void* block = blocks.take(room);
-    if (block == nullptr) return counters.drop(Drop::data_no_memory), Routed::done;
+    void* block = take_for_pending(room, bounded);
+    if (block == nullptr) {
+        // A new message stays with the association that brought it.
+        if (bounded) return Routed::again;
+        return counters.drop(Drop::data_no_memory), Routed::done;
+    }
     auto* m = ::new (block) PendingMessage{.length = length,
                                            .opc = data.opc,
                                            .dpc = data.dpc,

@@ -193,6 +193,7 @@ bool Worker::State::take_back(Slot& slot, Time now) {
     constexpr std::size_t kPerTurn = 256;
     sctp::Environment env = environment(slot, now);
     for (std::size_t n = 0; n < kPerTurn; ++n) {
+        if (mine.pages.available() == 0) return false;  // a message needs one at most
         const auto unsent = slot.association.take_back(env);
         if (!unsent) return true;
         reroute(slot.peer, unsent->message.data);

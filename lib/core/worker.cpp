@@ -37,6 +37,7 @@ Worker::State::State(Node& node, WorkerIndex i)
         broadcast_flows.push_back(as.mode == sigtran::TrafficMode::broadcast
                                       ? std::make_unique<Flows>()
                                       : std::unique_ptr<Flows>());
+    mine.pages.keep_back(kKeptBackPages);
     snapshot = shared.snapshot.load(std::memory_order_acquire);
 }
 
@@ -143,6 +144,7 @@ void Worker::State::take_burst(std::span<const Arrival> arrivals, Time now,
 
 void Worker::State::to_association(Slot& slot, const sctp::Packet& packet, Time now) {
     sctp::Environment env = environment(slot, now);
+    env.short_of_pages = mine.pages.available() < kKeptBackPages;
     tags.target = index;
     effects.clear();
     slot.association.receive(env, packet, effects);

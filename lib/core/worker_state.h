@@ -24,6 +24,22 @@
 
 namespace signalbox::core {
 
+/// Pages that only messages already taken from a peer may use: what is accepted and cannot go on
+/// just now must find room to wait. More than the messages of one packet need, in blocks of every
+/// size.
+inline constexpr std::size_t kKeptBackPages = 32;
+
+class KeptBack {
+ public:
+    explicit KeptBack(mem::PageCache& pages) : pages_(pages) { pages_.keep_back(0); }
+    ~KeptBack() { pages_.keep_back(kKeptBackPages); }
+    KeptBack(const KeptBack&) = delete;
+    KeptBack& operator=(const KeptBack&) = delete;
+
+ private:
+    mem::PageCache& pages_;
+};
+
 /// A received packet between the passes.
 struct Arrival {
     sctp::Packet sctp;
@@ -201,6 +217,7 @@ struct Worker::State {
 
     // pending.cpp
     Routed enqueue_pending(AsIndex as, const sigtran::ProtocolData& data, bool bounded = true);
+    void* take_for_pending(std::size_t bytes, bool bounded);
     bool settle_pending();
     void give_pending(AsIndex as, Drop* why);
     Routed send_pending(AsIndex as, const PendingMessage& message);

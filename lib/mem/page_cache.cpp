@@ -32,8 +32,11 @@ void* PageCache::pop_own() noexcept {
 }
 
 void* PageCache::take() noexcept {
-    void* page = pop_own();
-    if (page == nullptr) page = fresh_.pop();
+    void* page = nullptr;
+    if (kept_back_ == 0 || available() > kept_back_) {
+        page = pop_own();
+        if (page == nullptr) page = fresh_.pop();
+    }
     if (page == nullptr)
         refusals_.store(refusals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     return page;

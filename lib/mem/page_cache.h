@@ -30,6 +30,10 @@ class PageCache final : public PageSource {
     void* take() noexcept override;
     void give(void* page) noexcept override;
 
+    /// take() leaves this many pages alone from now on: for what must not fail, whose taker lowers
+    /// it for the moment.
+    void keep_back(std::size_t pages) { kept_back_ = pages; }
+
     // control thread
     /// Returns how many pages went to the worker.
     std::size_t top_up();
@@ -47,6 +51,7 @@ class PageCache final : public PageSource {
     const std::size_t target_;
     PointerRing fresh_;                       // control -> worker
     PointerRing surplus_;                     // worker -> control
+    std::size_t kept_back_ = 0;               // worker: rw
     alignas(64) void* own_first_ = nullptr;   // worker: rw; each page holds the next one's address
     std::atomic<std::size_t> own_{0};         // worker: rw, control: ro
     std::atomic<std::uint64_t> refusals_{0};  // worker: rw, control: ro

@@ -267,6 +267,7 @@ void Association::on_fragment(Environment& env, ReceivePass& pass, const Fragmen
                           4);
     }
     pass.data = true;
+    if (env.short_of_pages) return env.counters.drop(Drop::data_no_memory);  // DAT-1
     switch (in_.receive(env, data, pass.effects)) {
         case DataOutcome::accepted:
             return env.counters.add(Count::rx_data_chunks);

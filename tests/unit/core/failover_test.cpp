@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/bytes.h"
 #include "support/core_lab.h"
 
 using namespace signalbox;
@@ -238,4 +239,37 @@ TEST_CASE("what control must know waits for room in its ring and keeps its cause
     REQUIRE(up == std::vector<std::uint32_t>{2, 3, 4, 5});
     REQUIRE(aborted == std::vector<std::uint32_t>{1});
     for (std::uint32_t i = 2; i < 6; ++i) bring_up(lab, *late[i - 2], 100 + i);
+}
+
+TEST_CASE("DAT-1, STR-2: a gateway whose pages run out for a while loses no message") {
+    // The pages of a worker come from control: when that does not get to run, none come.
+    CoreLab lab(one_asp_per_server(2), {.memory_bytes = 2u << 20});
+    Asp& near = lab.start(PeerIndex{0});
+    Asp& far = lab.start(PeerIndex{1});
+    bring_up(lab, near, 100);
+    bring_up(lab, far, 101);
+    lab.run(100ms);
+
+    lab.control_paused = true;
+    lab.cut = [&](const IpBytes& packet, bool to_gateway) {
+        return !to_gateway && packet[19] == 2;  // 10.77.16.2, the far one
+    };
+    std::vector<std::uint8_t> user(250);
+    std::uint32_t sent = 0;
+    for (; lab.drops(Drop::data_no_memory) == 0 && sent < 20'000; ++sent) {
+        store_be32(user.data(), sent);
+        lab.send(near, StreamId{1}, m3ua::data(100, 1000, 1001, 3, user));
+        if (sent % 8 == 7) lab.turn();
+    }
+    INFO(lab.counters());
+    REQUIRE(lab.drops(Drop::data_no_memory) > 0);
+    lab.cut = nullptr;
+    lab.control_paused = false;
+    lab.run(5s);
+    INFO(lab.counters());
+    REQUIRE(lab.drops(Drop::peer_congested) == 0);
+    std::uint32_t next = 0;
+    for (const auto& message : far.received)
+        if (const auto d = m3ua::parse_data(message)) REQUIRE(load_be32(d->user.data()) == next++);
+    REQUIRE(next == sent);
 }
