@@ -17,6 +17,7 @@ class Port:
     device: str
     addresses: list
     driver: str = TAP
+    vlan: int = 0
 
 
 @dataclass
@@ -35,14 +36,26 @@ class Server:
     extra: dict = field(default_factory=dict)
 
 
+SITE = (
+    '    preset: sigtran-lan',
+    '    rto_min: 100ms',
+    '    rto_max: 400ms',
+    '    path_max_retransmits: 2',
+    '    association_max_retransmits: 4',
+    '    heartbeat_interval: 500ms',
+)
+PATIENT = ('    preset: rfc9260', '    path_max_retransmits: 10')
+
+
 def _listed(words):
     return '[' + ', '.join(f'"{word}"' for word in words) + ']'
 
 
-def write(ports, servers, every_cpu=False):
+def write(ports, servers, every_cpu=False, patient=False):
     """The YAML text of a gateway with these ports and application servers.
 
     every_cpu: a worker on each CPU, the control thread's included.
+    patient: the timers of RFC 9260, for a test that is about something else than detection times.
     """
     lines = ['node: {name: e2e, id: 1}']
     if every_cpu:
@@ -55,15 +68,12 @@ def write(ports, servers, every_cpu=False):
             f'    device: {port.device}',
             f'    addresses: {_listed(port.addresses)}',
         ]
+        if port.vlan:
+            lines.append(f'    vlan: {port.vlan}')
     lines += [
         'sctp_profiles:',
         '  site:',
-        '    preset: sigtran-lan',
-        '    rto_min: 100ms',
-        '    rto_max: 400ms',
-        '    path_max_retransmits: 2',
-        '    association_max_retransmits: 4',
-        '    heartbeat_interval: 500ms',
+        *(PATIENT if patient else SITE),
         'listeners:',
         '  - name: sigtran',
         '    protocol: m3ua',

@@ -79,7 +79,8 @@ class Stage:
     def start_gateway(self, config, taps=(), far_end=None):
         """taps: [(switch, device)] that the daemon makes itself.
 
-        far_end: called when the daemon was started, to bring up what its ports' links need.
+        far_end: called when the daemon was started, in place of waiting until its ports' links are
+        up.
         """
         path = self.file('signalbox.yaml', config)
         self.gateway = lab_gateway.Gateway(DAEMON, path, f'{self.directory}/daemon.log')
@@ -90,7 +91,8 @@ class Stage:
                 raise network.LabError(f'{error}\n{self.gateway.log()}') from None
         if far_end is not None:
             far_end()
-        self.gateway.wait_ready()
+        else:
+            self.gateway.wait_ready()
         return self.gateway
 
     def peer(self, host, **options):

@@ -52,7 +52,7 @@ Fleet::~Fleet() {
 
 sctp::Environment Fleet::environment(const Process& process, Time now) {
     return {.now = now,
-            .profile = sctp::kProfileSigtranLan,
+            .profile = sctp::kProfileRfc9260,
             .local_addresses = process.addresses,
             .pages = pages_,
             .blocks = blocks_,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// asp_fleet SOCKET PROCESSES MESSAGES SECONDS: brings up that many application server processes
-// over memif, lets each send and receive that many messages, closes them, and prints one JSON
-// object. Exit code 0: all came, once and in order.
+// asp_fleet SOCKET PROCESSES MESSAGES SECONDS [VLAN]: brings up that many application server
+// processes over memif, lets each send and receive that many messages, closes them, and prints one
+// JSON object. Exit code 0: all came, once and in order.
 #include <time.h>
 
 #include <cstdio>
@@ -26,8 +26,8 @@ Time clock_now() {
 /// One after the other: the port is there, all are active, all have everything, all are closed.
 class Run {
  public:
-    Run(const fleet::Fleet::Options& options, const std::string& socket)
-        : port_(socket), fleet_(options, std::random_device{}()), options_(options) {
+    Run(const fleet::Fleet::Options& options, const std::string& socket, std::uint16_t vlan)
+        : port_(socket, vlan), fleet_(options, std::random_device{}()), options_(options) {
         port_.serve(fleet::Fleet::address_of(0), options.gateway);
     }
 
@@ -63,8 +63,9 @@ class Run {
     Time advance_at_{};
 };
 
-int run(const std::string& socket, const fleet::Fleet::Options& options, Duration limit) {
-    Run r(options, socket);
+int run(const std::string& socket, std::uint16_t vlan, const fleet::Fleet::Options& options,
+        Duration limit) {
+    Run r(options, socket, vlan);
     const Time begin = clock_now();
     const bool active = r.until(&Run::all_active, begin + limit);
     const Time up = clock_now();
@@ -92,14 +93,17 @@ int run(const std::string& socket, const fleet::Fleet::Options& options, Duratio
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 5)
-        return std::fputs("usage: asp_fleet SOCKET PROCESSES MESSAGES SECONDS\n", stderr), 64;
+    if (argc != 5 && argc != 6)
+        return std::fputs("usage: asp_fleet SOCKET PROCESSES MESSAGES SECONDS [VLAN]\n", stderr),
+               64;
+    const auto vlan = argc == 6 ? std::strtoul(argv[5], nullptr, 10) : 0;
     fleet::Fleet::Options options;
     options.processes = std::strtoul(argv[2], nullptr, 10);
     options.messages = static_cast<std::uint32_t>(std::strtoul(argv[3], nullptr, 10));
     options.gateway = IpAddress::v4(0x0a4d0003);
     try {
-        return run(argv[1], options, std::chrono::seconds(std::strtoul(argv[4], nullptr, 10)));
+        return run(argv[1], static_cast<std::uint16_t>(vlan), options,
+                   std::chrono::seconds(std::strtoul(argv[4], nullptr, 10)));
     } catch (const std::exception& error) {
         std::fprintf(stderr, "asp_fleet: %s\n", error.what());
         return 1;

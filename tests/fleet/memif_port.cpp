@@ -10,6 +10,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "base/bytes.h"
+
 namespace signalbox::fleet {
 
 namespace {
@@ -24,7 +26,7 @@ void check(bool good, const char* what) {
 
 }  // namespace
 
-MemifPort::MemifPort(const std::string& socket) {
+MemifPort::MemifPort(const std::string& socket, std::uint16_t vlan) : vlan_(vlan) {
     std::vector<std::string> words{
         "fleet",
         "--no-huge",
@@ -61,14 +63,17 @@ bool MemifPort::send_frame(wire::MacAddress to, wire::EtherType type,
                            std::span<const std::uint8_t> body) {
     rte_mbuf* const buffer = rte_pktmbuf_alloc(pool_);
     if (buffer == nullptr) return false;
-    const std::size_t header = wire::ethernet_header_bytes(false);
+    const std::size_t header = wire::ethernet_header_bytes(vlan_ != 0);
     char* const room = rte_pktmbuf_append(buffer, static_cast<std::uint16_t>(header + body.size()));
     if (room == nullptr) return rte_pktmbuf_free(buffer), false;
     auto* const frame = reinterpret_cast<std::uint8_t*>(room);
     std::memcpy(frame, to.bytes.data(), 6);
     std::memcpy(frame + 6, mac_.bytes.data(), 6);
-    frame[12] = static_cast<std::uint8_t>(static_cast<std::uint16_t>(type) >> 8);
-    frame[13] = static_cast<std::uint8_t>(type);
+    if (vlan_ != 0) {
+        store_be16(frame + 12, static_cast<std::uint16_t>(wire::EtherType::vlan));
+        store_be16(frame + 14, vlan_);
+    }
+    store_be16(frame + header - 2, static_cast<std::uint16_t>(type));
     std::memcpy(frame + header, body.data(), body.size());
     rte_mbuf* one = buffer;
     if (rte_eth_tx_burst(port_, 0, &one, 1) == 1) return true;
@@ -102,7 +107,7 @@ void MemifPort::answer(const wire::Arp& request) {
 
 void MemifPort::take_frame(std::span<const std::uint8_t> bytes) {
     const auto frame = wire::parse_ethernet(bytes);
-    if (!frame) return;
+    if (!frame || (frame->vlan ? frame->vlan->id : 0) != vlan_) return;
     if (frame->is(wire::EtherType::ipv4))
         received_.emplace_back(frame->payload.begin(), frame->payload.end());
     if (!frame->is(wire::EtherType::arp)) return;

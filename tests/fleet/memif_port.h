@@ -18,8 +18,9 @@ namespace signalbox::fleet {
 
 class MemifPort {
  public:
-    /// `socket`: that the daemon's port listens on. Throws std::runtime_error. One in a process.
-    explicit MemifPort(const std::string& socket);
+    /// `socket`: that the daemon's port listens on; `vlan`: 802.1Q tag of all frames, 0 for none.
+    /// Throws std::runtime_error. One in a process.
+    MemifPort(const std::string& socket, std::uint16_t vlan);
     ~MemifPort();
     MemifPort(const MemifPort&) = delete;
     MemifPort& operator=(const MemifPort&) = delete;
@@ -45,6 +46,7 @@ class MemifPort {
 
     rte_mempool* pool_ = nullptr;
     std::uint16_t port_ = 0;
+    std::uint16_t vlan_;
     wire::MacAddress mac_;
     IpAddress first_;
     IpAddress gateway_;
