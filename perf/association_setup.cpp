@@ -5,7 +5,6 @@
 // and torn down again and again while other associations carry traffic: the longest turn, and that
 // no message is lost.
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include <atomic>
 #include <thread>
@@ -219,12 +218,6 @@ bool rivals(const Report& report, const Options& options) {
     return all_up && control;
 }
 
-long involuntary_switches() {
-    rusage usage{};
-    getrusage(RUSAGE_THREAD, &usage);
-    return usage.ru_nivcsw + usage.ru_nvcsw;
-}
-
 /// Turns of a gateway under load in which one association after another takes pages and goes.
 bool churn(const Report& report, const Options& options) {
     constexpr std::size_t kLive = 1000, kChurn = 64, kUsed = 24;
@@ -242,9 +235,9 @@ bool churn(const Report& report, const Options& options) {
         for (std::size_t i = gateway.burst_size(); i < core::Worker::kBurst; ++i, ++sent)
             gateway.add_data(live.next());
         const std::size_t before = pool.free();
-        const long switches = involuntary_switches();
+        const long switches = context_switches();
         const double counts = static_cast<double>(gateway.pass());
-        const bool disturbed = involuntary_switches() != switches;
+        const bool disturbed = context_switches() != switches;
         interrupted += disturbed;
         turns.add(counts);
         if (!disturbed) longest = std::max(longest, counts);

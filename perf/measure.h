@@ -2,6 +2,7 @@
 // What every benchmark shares: options, the cycle counter and its calibration, medians of segments,
 // and rows of results.
 #pragma once
+#include <sys/resource.h>
 #include <x86intrin.h>
 
 #include <algorithm>
@@ -175,6 +176,13 @@ class Report {
     double cycles_per_ns_;
     std::string machine_;
 };
+
+/// How often this thread has left its processor: what was measured across a change was interrupted.
+inline long context_switches() {
+    rusage usage{};
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nivcsw + usage.ru_nvcsw;
+}
 
 /// Keeps a value from being optimised away.
 template <class T>

@@ -2,30 +2,21 @@
 // Lookup of transports: our table beside rte_hash (lock-free for readers, bulk lookup), each
 // followed by reading the association's line, interleaved segment by segment. Control: one chain of
 // 2,500, which must show its cost.
-#include <rte_eal.h>
 #include <rte_hash.h>
 #include <rte_hash_crc.h>
-#include <sys/mman.h>
 
 #include <array>
-#include <cstdlib>
-#include <iterator>
 #include <memory>
 #include <span>
-#include <sstream>
 
-#include "measure.h"
-#include "table/transport_table.h"
+#include "eal.h"
+#include "transports.h"
+#include "urcu_table.h"
 
 namespace signalbox::perf {
 namespace {
 
-using table::Key;
-using table::Node;
-using table::TransportTable;
-
 constexpr std::uint64_t kSeed = 7;
-constexpr TransportTable::HashKey kSecret{{0x243f6a8885a308d3u, 0x13198a2e03707344u}};
 constexpr std::size_t kSegment = 512;  // lookups
 constexpr double kControlMinNs = 1000;
 
@@ -43,37 +34,6 @@ struct PaddedKey {
     std::array<std::uint8_t, 10> padding{};
 };
 static_assert(sizeof(PaddedKey) == 32);
-
-/// Half IPv4, half IPv6; peers from `size` on are the ones that miss.
-Key key_of(std::size_t peer) {
-    Key key{.network = 0, .local_port = 2905, .remote_port = 2905, .remote = {}};
-    key.remote = IpAddress::v4(0x0a000000u + static_cast<std::uint32_t>(peer));
-    if (peer % 2 == 0) {
-        key.remote.bytes[0] = 0x20;
-        key.remote.bytes[1] = 0x01;
-        key.remote.bytes[10] = key.remote.bytes[11] = 0;
-    }
-    return key;
-}
-
-constexpr IpAddress kLocal = IpAddress::v4(0xc0000201);
-
-/// Associations lie in huge pages in the product; here the kernel is asked for them.
-struct Arena {
-    explicit Arena(std::size_t count) : nodes(nullptr) {
-        constexpr std::size_t kHuge = std::size_t{2} << 20;
-        const auto bytes = (count * sizeof(Node) + kHuge - 1) / kHuge * kHuge;
-        void* memory = std::aligned_alloc(kHuge, bytes);
-        if (memory == nullptr) std::abort();
-        madvise(memory, bytes, MADV_HUGEPAGE);
-        nodes = static_cast<Node*>(memory);
-        for (std::size_t i = 0; i < count; ++i) new (nodes + i) Node{};
-    }
-    ~Arena() { std::free(nodes); }
-    Arena(const Arena&) = delete;
-    Arena& operator=(const Arena&) = delete;
-    Node* nodes;
-};
 
 struct Batch {
     std::array<Key, kSegment> keys;
@@ -101,7 +61,8 @@ class Bench {
           arena_(size),
           table_({.shards = 64, .initial_entries = 4096, .max_entries = size}, kSecret,
                  arena_.nodes, reclaimer_),
-          rte_(make_rte_hash(size)) {
+          rte_(make_rte_hash(size)),
+          urcu_(kSecret, size, false) {
         Random random(kSeed);
         std::vector<std::uint32_t> places(
             size);  // neighbours in address are not neighbours in memory
@@ -116,17 +77,23 @@ class Bench {
     Bench& operator=(const Bench&) = delete;
 
     bool compare(std::size_t burst, bool hit, int segments) {
-        Segments ours, theirs;
+        Segments ours, theirs, urcu;
         const auto want = hit ? kSegment : 0;
         for (int i = 0; i < segments; ++i) {
             batch_.draw(random_, size_, hit);
             if (time(ours, [&] { return run_ours(burst); }) != want) return false;
             batch_.draw(random_, size_, hit);
             if (time(theirs, [&] { return run_rte(burst); }) != want) return false;
+            if (i % 4 != 0 || burst != 1) continue;
+            batch_.draw(random_, size_, hit);
+            if (time(urcu, [&] { return run_urcu(); }) != want) return false;
         }
-        const auto a = ours.median(), b = theirs.median();
+        const auto a = ours.median(), b = theirs.median(), c = urcu.median();
         report_.add({"lookup", a, "ns/lookup", parameters(burst, hit), "rte_hash", b / a});
         report_.add({"lookup.rte_hash", b, "ns/lookup", parameters(burst, hit), "", 0});
+        if (burst != 1) return true;
+        report_.add({"lookup", a, "ns/lookup", parameters(burst, hit), "cds_lfht", c / a});
+        report_.add({"lookup.cds_lfht", c, "ns/lookup", parameters(burst, hit), "", 0});
         return true;
     }
     void print_size() const {
@@ -161,6 +128,7 @@ class Bench {
         while (table_.insert(node) != table::InsertResult::inserted) table_.maintain();
         if (peer % 64 == 0) table_.maintain();
         if (rte_hash_add_key_data(rte_, &padded, &node) != 0) std::exit(1);
+        urcu_.insert(node);
     }
     Parameters parameters(std::size_t burst, bool hit) const {
         return {{"transports", size_}, {"burst", burst}, {"case", hit ? "hit" : "miss"}};
@@ -183,6 +151,14 @@ class Bench {
                               std::span(batch_.locals).subspan(at, burst),
                               std::span(out).first(burst));
             for (std::size_t i = 0; i < burst; ++i) found += out[i] != nullptr && out[i]->slot != 0;
+        }
+        return found;
+    }
+    std::size_t run_urcu() {
+        std::size_t found = 0;
+        for (const Key& key : batch_.keys) {
+            const Node* node = urcu_.find(key);
+            found += node != nullptr && node->slot != 0;
         }
         return found;
     }
@@ -211,6 +187,7 @@ class Bench {
     Arena arena_;
     TransportTable table_;
     rte_hash* rte_;
+    UrcuTable urcu_;
     Random random_{kSeed + 1};
     Batch batch_;
 };
@@ -293,22 +270,8 @@ void compare_hashes(const Report& report) {
                 sip_ns / fold_ns});
 }
 
-void start_eal(bool quick) {
-    // Nothing is shared, so that two runs at once do not meet.
-    std::istringstream line(
-        "table_lookup --no-huge --no-pci --no-shconf --no-telemetry -l 0 "
-        "--log-level=error --file-prefix signalbox-perf -m " +
-        std::string(quick ? "512" : "3072"));
-    std::vector<std::string> words{std::istream_iterator<std::string>(line), {}};
-    std::vector<char*> arguments;
-    for (auto& word : words) arguments.push_back(word.data());
-    if (rte_eal_init(static_cast<int>(arguments.size()), arguments.data()) >= 0) return;
-    std::fprintf(stderr, "rte_eal_init failed\n");
-    std::exit(1);
-}
-
 int run(const Options& options) {
-    start_eal(options.quick);
+    start_eal(options.quick ? 512 : 3072);
     const Report report("table_lookup", options);
     if (!options.json)
         std::printf("seed %llu, half IPv4 half IPv6, random order, medians of segments of %zu\n",
@@ -340,7 +303,9 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
     const auto options = signalbox::perf::Options::parse(argc, argv);
+    signalbox::perf::UrcuTable::enter();
     const auto code = signalbox::perf::run(options);
+    signalbox::perf::UrcuTable::leave();
     rte_eal_cleanup();
     return code;
 }
