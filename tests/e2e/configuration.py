@@ -110,7 +110,9 @@ def write(ports, servers, every_cpu=False, patient=False):
             '    mode: loadshare',
             f'    members: [{members}]',
         ]
-    lines += ['http: {listen: ["127.0.0.1:12905"]}', '']
+    # A Linux host whose raw socket is full answers "protocol unreachable", which ends an
+    # association (RFC 9260 10, ICMP8); our peers are a user-space stack on raw sockets.
+    lines += ['limits: {icmp_per_second: 0}', 'http: {listen: ["127.0.0.1:12905"]}', '']
     return '\n'.join(lines)
 
 
