@@ -39,6 +39,13 @@ PeerIndex AccessList::peer(std::uint16_t listener, const IpAddress& remote,
     return found->second;
 }
 
+bool AccessList::ours(const IpAddress& address) const {
+    return std::any_of(
+        settings_.listeners.begin(), settings_.listeners.end(), [&](const ListenerSettings& l) {
+            return std::find(l.addresses.begin(), l.addresses.end(), address) != l.addresses.end();
+        });
+}
+
 bool AccessList::knows(const IpAddress& remote) const {
     return std::any_of(peers_.begin(), peers_.end(),
                        [&](const auto& of_listener) { return of_listener.contains(remote); });

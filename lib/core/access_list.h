@@ -24,6 +24,8 @@ class AccessList {
     /// there is none.
     PeerIndex peer(std::uint16_t listener, const IpAddress& remote,
                    std::uint16_t remote_port) const;
+    /// An address that one of our listeners has: no packet of another's comes from there.
+    bool ours(const IpAddress& address) const;
     /// A configured peer on any listener: worth an answer out of the blue.
     bool knows(const IpAddress& remote) const;
     /// True when an association may be opened from there: a configured peer that is not shut down,

@@ -3,6 +3,8 @@
 // budgets, then the MAC (HS-3).
 #include "core/worker_state.h"
 #include "wire/chunk_types.h"
+#include "wire/init.h"
+#include "wire/parameters.h"
 
 namespace signalbox::core {
 
@@ -20,6 +22,40 @@ std::uint16_t Worker::State::profile_of(std::uint16_t listener, PeerIndex peer) 
                            : settings().peers[peer.value].profile;
 }
 
+/// The association of the first address parameter of an INIT or INIT ACK that has one (TAB-6, RFC
+/// 4460 2.18): its source may be an address that we do not know yet.
+table::Node* Worker::State::listed(const sctp::Packet& packet) const {
+    const auto chunk = wire::ChunkWalker{packet.chunks}.next();
+    const auto init = chunk ? wire::parse_init(chunk->value) : std::nullopt;
+    if (!init) return nullptr;
+    wire::ParameterWalker walker{init->parameters};
+    for (std::size_t looked = 0; looked < sctp::kMaxRemoteAddresses;) {
+        const auto parameter = walker.next();
+        if (!parameter) break;
+        const auto address = wire::parse_address(*parameter);
+        if (!address) continue;
+        ++looked;
+        const table::Key key{.network = 0,
+                             .local_port = packet.destination_port,
+                             .remote_port = packet.source_port,
+                             .remote = *address};
+        if (table::Node* node = shared.table->lookup(key, packet.destination)) return node;
+    }
+    return nullptr;
+}
+
+bool Worker::State::met_by_list(const Arrival& arrival, Time now) {
+    table::Node* node = listed(arrival.sctp);
+    if (node == nullptr) return false;
+    if (node->worker != index.value) return hand_off(WorkerIndex{node->worker}, arrival), true;
+    Slot& slot = shared.slots[node->slot];
+    if (slot.ended)
+        counters.drop(Drop::after_close);
+    else
+        to_association(slot, arrival.sctp, now);
+    return true;
+}
+
 void Worker::State::no_association(const Arrival& arrival, Time now, sctp::TransmitSink& sink,
                                    bool handed_off) {
     if (!arrival.listening)
@@ -30,8 +66,13 @@ void Worker::State::no_association(const Arrival& arrival, Time now, sctp::Trans
     const bool init = arrival.sctp.chunks[0] == static_cast<std::uint8_t>(wire::ChunkType::init);
     if (init) {
         if (!admitted) return counters.drop(Drop::init_refused_peer);
+        if (!init_budget.take(now)) return counters.drop(Drop::init_limited);
+        if (met_by_list(arrival, now)) return;  // a restart from a new address (5.2.2)
         return init_received(arrival, peer, now, sink);
     }
+    const bool answer =
+        arrival.sctp.chunks[0] == static_cast<std::uint8_t>(wire::ChunkType::init_ack);
+    if (answer && met_by_list(arrival, now)) return;  // from another address than we asked (HS-8)
     if (!sctp::first_cookie(arrival.sctp).empty()) {
         if (!admitted) return counters.drop(Drop::init_refused_peer);
         // The tag in the packet is ours, drawn to name the worker that shall own the association.
@@ -47,7 +88,6 @@ void Worker::State::no_association(const Arrival& arrival, Time now, sctp::Trans
 
 void Worker::State::init_received(const Arrival& arrival, PeerIndex peer, Time now,
                                   sctp::TransmitSink& sink) {
-    if (!init_budget.take(now)) return counters.drop(Drop::init_limited);
     // Spread by the transport's hash: one port queue may feed several workers.
     const table::Key key{.network = 0,
                          .local_port = arrival.sctp.destination_port,
@@ -112,8 +152,7 @@ void Worker::State::out_of_the_blue(const Arrival& arrival, bool known_peer, Tim
         return;
     }
     if (!out_of_the_blue_budget.take(now)) return counters.drop(Drop::out_of_the_blue_limited);
-    counters.drop(Drop::out_of_the_blue);
-    if (settings().listeners.empty()) return;
+    if (settings().listeners.empty()) return counters.drop(Drop::out_of_the_blue);
     sctp::Environment env =
         environment(arrival.listener, settings().listeners[arrival.listener].profile, now);
     sctp::answer_out_of_the_blue(env, arrival.sctp, sink);

@@ -66,6 +66,13 @@ sctp::Environment Worker::State::environment(std::uint16_t listener, std::uint16
             .scratch = scratch};
 }
 
+/// PKT-6: nobody's, everybody's or our own (RFC 9260 8.4 rule 1, RFC 1122 3.2.1.3).
+bool Worker::State::impossible_source(const wire::IpPacket& ip) const {
+    return !ip.source.is_usable_unicast() || ip.source == ip.destination ||
+           (ip.source.is_loopback() && !ip.destination.is_loopback()) ||
+           plan().access.ours(ip.source);
+}
+
 /// Pass 1 for one packet: IP and SCTP checks, checksum. False: dropped by name.
 bool Worker::State::judge(const PacketView& view, Arrival& out) {
     const auto parsed = wire::parse_ip(view.ip);
@@ -77,8 +84,7 @@ bool Worker::State::judge(const PacketView& view, Arrival& out) {
     out.icmp = ip->is(ip->source.is_v4() ? wire::IpProtocol::icmp : wire::IpProtocol::icmpv6);
     if (out.icmp) return true;
     if (ip->protocol != wire::kIpProtocolSctp) return counters.drop(Drop::ip_not_sctp), false;
-    if (!ip->source.is_usable_unicast() || ip->source == ip->destination)
-        return counters.drop(Drop::ip_bad_source), false;
+    if (impossible_source(*ip)) return counters.drop(Drop::ip_bad_source), false;
     if (!ip->destination.is_usable_unicast()) return counters.drop(Drop::ip_bad_destination), false;
     const std::span<const std::uint8_t> sctp = ip->payload;
     const auto packet = wire::parse_sctp_packet(sctp);

@@ -21,6 +21,7 @@
 #include "mem/block_pool.h"
 #include "sctp/association.h"
 #include "sigtran/transfer.h"
+#include "wire/ip_packet.h"
 
 namespace signalbox::core {
 
@@ -142,6 +143,7 @@ struct Worker::State {
     const Plan& plan() const { return *snapshot->plan; }
     const Settings& settings() const { return snapshot->plan->settings; }
     bool judge(const PacketView& view, Arrival& out);
+    bool impossible_source(const wire::IpPacket& ip) const;
     void take_burst(std::span<const Arrival> arrivals, Time now, sctp::TransmitSink& sink,
                     bool handed_off);
     void to_association(Slot& slot, const sctp::Packet& packet, Time now);
@@ -163,6 +165,8 @@ struct Worker::State {
     void icmp_received(const Arrival& arrival, Time now, bool handed_off);
 
     // listener.cpp
+    table::Node* listed(const sctp::Packet& packet) const;
+    bool met_by_list(const Arrival& arrival, Time now);
     void no_association(const Arrival& arrival, Time now, sctp::TransmitSink& sink,
                         bool handed_off);
     void init_received(const Arrival& arrival, PeerIndex peer, Time now, sctp::TransmitSink& sink);

@@ -44,7 +44,7 @@ TEST_CASE("MEM-3: an array that nobody used holds no page, whatever its size") {
     CHECK(array.resize(source, 65536));
 }
 
-TEST_CASE("MEM-3: pages are taken on first use, zeroed, and elements never move") {
+TEST_CASE("MEM-3, STR-2: pages are taken on first use, zeroed, and elements never move") {
     CountingSource source;
     Numbers array;
     array.resize(source, 65536);
@@ -65,6 +65,23 @@ TEST_CASE("MEM-3: pages are taken on first use, zeroed, and elements never move"
     CHECK(array.at(source, 65536) == nullptr);
     release_all(array, source);
     CHECK(source.out() == 0);
+}
+
+TEST_CASE("STR-1: no element crosses a page, whatever its index") {
+    CountingSource source;
+    Lines lines;
+    Numbers numbers;
+    REQUIRE(lines.ensure(source, 65536));
+    REQUIRE(numbers.ensure(source, 65536));
+    const auto in_page = [](const void* element) {
+        return reinterpret_cast<std::uintptr_t>(element) % kPageBytes;
+    };
+    for (std::size_t i = 0; i < 65536; ++i) {
+        REQUIRE(in_page(lines.find(i)) + sizeof(Line) <= kPageBytes);
+        REQUIRE(in_page(numbers.find(i)) + sizeof(std::uint64_t) <= kPageBytes);
+    }
+    release_all(lines, source);
+    release_all(numbers, source);
 }
 
 TEST_CASE("MEM-3: elements beyond the logical size are out of reach") {
@@ -126,7 +143,7 @@ TEST_CASE("MEM-3: ensure() grows to the full size and takes exactly what is miss
     CHECK(source.out() == 0);
 }
 
-TEST_CASE("MEM-3: ensure() that is refused any page rolls back and keeps what was there") {
+TEST_CASE("MEM-3, STR-2: ensure() that is refused any page rolls back and keeps what was there") {
     RandomSource random{31};
     for (int round = 0; round < 200; ++round) {
         CountingSource source;
@@ -158,7 +175,7 @@ TEST_CASE("MEM-3: ensure() that is refused any page rolls back and keeps what wa
     }
 }
 
-TEST_CASE("MEM-3: release() gives no more pages at a time than it may, and ends") {
+TEST_CASE("MEM-3, STR-3: release() gives no more pages at a time than it may, and ends") {
     CountingSource source;
     Lines array;
     REQUIRE(array.ensure(source, 65536));

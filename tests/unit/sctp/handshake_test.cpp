@@ -10,8 +10,8 @@ using namespace signalbox::sctp::test;
 using namespace std::chrono_literals;
 
 TEST_CASE(
-    "HS-2: INIT ACK is at most three times the INIT, with two local addresses and unknown "
-    "parameters") {
+    "HS-2, X01, P10: INIT ACK is at most three times the INIT, with two local addresses and "
+    "unknown parameters") {
     Pair pair{1, {}, {kA1}, {kZ1, kZ2}};
     const auto plain = init_packet({});
     pair.z.input(plain);
@@ -27,7 +27,7 @@ TEST_CASE(
     CHECK(pair.z.sink.sent[0].bytes.size() <= 1480);
 }
 
-TEST_CASE("HS-2: the same over IPv6") {
+TEST_CASE("HS-2, X01: the same over IPv6") {
     const std::vector<IpAddress> at_z{*IpAddress::parse("2001:db8::2"),
                                       *IpAddress::parse("2001:db8:1::2")};
     Pair pair{15, {}, {*IpAddress::parse("2001:db8::1")}, at_z};
@@ -39,8 +39,8 @@ TEST_CASE("HS-2: the same over IPv6") {
     CHECK(40 + pair.z.sink.sent[0].bytes.size() <= 3 * (40 + init.bytes.size()));
 }
 
-TEST_CASE(
-    "H02, H03: an INIT with a tag, a companion, no streams or a tiny window sets nothing up") {
+TEST_CASE("H02, H03: an INIT with a tag, a companion, no streams or a tiny window sets nothing up",
+          "[as-i-1-7-2]") {
     Pair pair{2};
     auto tagged = init_packet({});
     set_tag(tagged, 7);
@@ -65,7 +65,8 @@ TEST_CASE(
 
 TEST_CASE(
     "H05, PKT-8: host names and more than 16 addresses are refused, useless addresses are not "
-    "kept") {
+    "kept",
+    "[as-v-1-12-1]") {
     Pair pair{3};
     pair.z.input(init_packet({0, 11, 0, 8, 'a', '.', 'b', 0}));
     REQUIRE(pair.z.sink.sent.size() == 1);

@@ -98,8 +98,9 @@ TEST_CASE("PKT-3: an INIT with every optional parameter is answered", "[as-v-1-6
     CHECK(answer.up().path_count() == 2);
 }
 
-TEST_CASE("HS-10: streams are the lesser of what one wants and the other takes, at every message",
-          "[as-v-1-7-1][as-v-1-7-5]") {
+TEST_CASE(
+    "HS-10, STR-4: streams are the lesser of what one wants and the other takes, at every message",
+    "[as-v-1-7-1][as-v-1-7-5]") {
     Answer few{init_packet({}, {.streams_out = 40, .streams_in = 3})};
     REQUIRE(few.is_init_ack());
     CHECK(few.streams_out() == 3);
