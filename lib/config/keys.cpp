@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/keys.h"
 
+#include "config/key_builders.h"
 #include "sctp/association.h"
 
 namespace signalbox::config {
@@ -24,85 +25,13 @@ constexpr std::int64_t kMaxAliases = 256;
 constexpr std::int64_t kMaxPeers = 65536;  // templates expanded are checked apart
 constexpr std::int64_t kMaxServers = 16384;
 constexpr std::int64_t kMaxKeysOfServer = 1024;
+constexpr std::int64_t kMaxMtpRoutes = 200'000;
+constexpr std::int64_t kMaxRules = 1024;  // looked at one by one
 constexpr std::int64_t kMaxFiles = 256;
-constexpr std::int64_t kMaxName = 64;
-constexpr std::int64_t kMaxSocketPath = 107;  // sun_path, with its end
-constexpr std::int64_t kMinMtu = 576;         // RFC 1122 3.3.3
+constexpr std::int64_t kMinMtu = 576;  // RFC 1122 3.3.3
 constexpr std::int64_t kMaxMtu = 9600;
 constexpr std::int64_t kMinReceiveWindow = 1500;  // RFC 9260 3.3.2
 constexpr std::int64_t kMaxUint32 = 0xffffffff;
-
-constexpr Key flag(std::string_view name, std::string_view fallback, std::string_view help) {
-    return {.name = name, .type = Type::flag, .fallback = fallback, .help = help};
-}
-constexpr Key ranged(Type type, std::string_view name, std::int64_t min, std::int64_t max,
-                     std::string_view fallback, std::string_view help) {
-    return {.name = name, .type = type, .fallback = fallback, .help = help, .min = min, .max = max};
-}
-constexpr Key integer(std::string_view name, std::int64_t min, std::int64_t max,
-                      std::string_view fallback, std::string_view help) {
-    return ranged(Type::integer, name, min, max, fallback, help);
-}
-constexpr Key duration(std::string_view name, std::int64_t min, std::int64_t max,
-                       std::string_view fallback, std::string_view help) {
-    return ranged(Type::duration, name, min, max, fallback, help);
-}
-constexpr Key size(std::string_view name, std::int64_t min, std::int64_t max,
-                   std::string_view fallback, std::string_view help) {
-    return ranged(Type::size, name, min, max, fallback, help);
-}
-constexpr Key word(std::string_view name, std::string_view words, std::string_view fallback,
-                   std::string_view help) {
-    return {.name = name, .type = Type::word, .fallback = fallback, .help = help, .words = words};
-}
-constexpr Key name(std::string_view name, std::string_view fallback, std::string_view help) {
-    return ranged(Type::name, name, 1, kMaxName, fallback, help);
-}
-constexpr Key text(std::string_view name, std::string_view fallback, std::string_view help) {
-    return ranged(Type::text, name, 1, kMaxSocketPath, fallback, help);
-}
-constexpr Key plain(Type type, std::string_view name, std::string_view help) {
-    return {.name = name, .type = type, .help = help};
-}
-constexpr Key later(std::string_view name, std::string_view help) {
-    return {.name = name, .type = Type::later, .help = help};
-}
-constexpr Key section(std::string_view name, std::span<const Key> keys, std::string_view help) {
-    return {.name = name, .type = Type::section, .fallback = "{}", .help = help, .keys = keys};
-}
-constexpr Key list(Key key, std::int64_t least, std::int64_t most) {
-    key.list = true;
-    key.least = least;
-    key.most = most;
-    return key;
-}
-constexpr Key required(Key key) {
-    key.required = true;
-    key.fallback = {};
-    return key;
-}
-constexpr Key or_word(Key key, std::string_view words, std::string_view fallback) {
-    key.words = words;
-    key.fallback = fallback;
-    return key;
-}
-
-constexpr Key live(Key key) {
-    key.reload = Reload::live;
-    return key;
-}
-constexpr Key fresh(Key key) {
-    key.reload = Reload::fresh;
-    return key;
-}
-constexpr Key resets(Key key) {
-    key.reload = Reload::peer;
-    return key;
-}
-constexpr Key as_in(std::string_view example, Key key) {
-    key.example = example;
-    return key;
-}
 
 constexpr Key kNode[] = {
     as_in("stp1", required(name("name", "", "what this node is called in logs and metrics"))),
@@ -178,8 +107,11 @@ constexpr Key kListeners[] = {
 };
 constexpr Key kInstances[] = {
     as_in("national", required(name("name", "", "what application servers call the network"))),
-    word("variant", "itu|!ansi|!china|!japan", "itu", "kind of MTP network"),
-    text("point_code_format", "3-8-3", "widths in bits of a point code's parts"),
+    word("variant", "itu|ansi|china|japan", "itu", "kind of MTP network"),
+    text("point_code_format", "",
+         "widths in bits of a point code's parts (default: 3-8-3, 8-8-8, 8-8-8, 5-4-7)"),
+    integer("sls_bits", 1, 8, "", "bits of the SLS that count (default: 4; ansi 8)"),
+    flag("sls_rotation", "", "rotate the SLS after a choice in a combined set (default: ansi)"),
     as_in("1-1-1", required(text("point_code", "", "our own, in the format"))),
     list(text("aliases", "", "further point codes of ours"), 0, kMaxAliases),
     word("network_indicator", "international|spare|national|reserved", "international",
@@ -245,20 +177,41 @@ constexpr Key kTemplates[] = {
     kServersOfPeer,
 };
 
+// What a message must show besides its destination; everything absent: any.
+constexpr Key kOpc = live(text("opc", "", "origin point code"));
+constexpr Key kOpcMask = live(integer("opc_mask", 0, 24, "0", "low bits of opc not compared"));
+constexpr Key kSi = live(list(integer("si", 0, 15, "", "service indicators"), 0, 16));
+constexpr Key kSsn = live(list(integer("ssn", 0, 255, "", "SSNs of the called party"), 0, 256));
+constexpr Key kCic = live(text("cic", "", "circuits, as 1-31 (ISUP)"));
+
 constexpr Key kRoutingKeys[] = {
     as_in("2-2-2",
           live(required(text("dpc", "", "destination point code, in the instance's format")))),
     live(integer("mask", 0, 24, "0", "low bits of dpc that are not compared")),
-    later("opc", ""),
-    later("si", ""),
-    later("ssn", ""),
-    later("cic", ""),
+    kOpc,
+    kOpcMask,
+    kSi,
+    kSsn,
+    kCic,
+};
+constexpr Key kRoutes[] = {
+    as_in("national", required(name("instance", "", "the network that it is in"))),
+    as_in("2-2-2", live(required(text("dpc", "", "destination point code, or default: all")))),
+    live(integer("mask", 0, 24, "0", "low bits of dpc that are not compared")),
+    kOpc,
+    kOpcMask,
+    kSi,
+    kSsn,
+    kCic,
+    as_in("msc", live(required(name("via", "", "application server that is the next hop")))),
+    live(integer("priority", 1, 9, "2", "1 is taken first; keys of application servers have 1")),
+    live(integer("weight", 1, 1000, "1", "share among routes of the same priority, by SLS")),
 };
 constexpr Key kRecovery[] = {
     live(duration("timer", 0, 60 * kSecond, "2s", "T(r): how long messages wait for an ASP")),
     live(integer("queue_messages", 0, 1'000'000, "1024", "messages that may wait")),
     live(size("queue_bytes", 0, kGiB, "4MiB", "bytes that may wait")),
-    live(word("on_loss", "resend|!report", "resend", "what becomes of unacknowledged messages")),
+    live(word("on_loss", "resend|report", "resend", "what becomes of unacknowledged messages")),
 };
 constexpr Key kMembers[] = {
     as_in("msc1", live(required(name("peer", "", "a peer")))),
@@ -277,9 +230,22 @@ constexpr Key kServers[] = {
     list(section("members", kMembers, "peers that serve it"), 0, kMaxPeers),
 };
 
+constexpr Key kScreeningRules[] = {
+    live(name("name", "", "for the reader")),
+    live(list(name("peers", "", "senders; none named: all"), 0, kMaxPeers)),
+    live(name("instance", "", "network of the point codes; needed with opc or dpc")),
+    kOpc,
+    kOpcMask,
+    live(text("dpc", "", "destination point code")),
+    live(integer("mask", 0, 24, "0", "low bits of dpc that are not compared")),
+    kSi,
+    live(list(word("ni", "international|spare|national|reserved", "", "network indicators"), 0, 4)),
+    kSsn,
+    live(word("action", "allow|drop|!count|!log|!redirect", "drop", "what becomes of the message")),
+};
 constexpr Key kScreening[] = {
-    word("default", "allow|!deny", "allow", "what becomes of messages that no rule names"),
-    later("rules", ""),
+    live(word("default", "allow|deny", "allow", "what becomes of messages that no rule names")),
+    live(list(section("rules", kScreeningRules, "the first one that fits decides"), 0, kMaxRules)),
 };
 constexpr Key kHttp[] = {
     or_word(list(plain(Type::endpoint, "listen", "addresses with port, as 127.0.0.1:12905"), 0, 16),
@@ -324,7 +290,8 @@ constexpr Key kRoot[] = {
     list(section("peer_templates", kTemplates, "peers by the dozen"), 0, kMaxPeers),
     list(section("application_servers", kServers, "application servers"), 0, kMaxServers),
     later("linksets", ""),
-    later("routes", ""),
+    list(section("routes", kRoutes, "what the keys of application servers do not say"), 0,
+         kMaxMtpRoutes),
     live(list(text("include", "", "further files, as conf.d/*.yaml: lists join, maps merge"), 0,
               kMaxFiles)),
     live(list(text("peers_from", "", "CSV files of peers; the first line names the keys of peers"),

@@ -26,6 +26,8 @@ Configuration Loader::load(const Node& root) {
     load_instances(root);
     load_peers(root);
     load_servers(root);
+    load_routes(root);
+    load_screening(root);
     return std::move(out_);
 }
 

@@ -9,8 +9,22 @@
 namespace signalbox::config {
 namespace {
 
-constexpr unsigned kItuBits = 14;  // ITU-T Q.704 2.2.3
-constexpr std::uint8_t kItuSlsBits = 4;
+/// In the order of the words of key `variant`: ITU-T Q.704 2.2.3, ANSI T1.111.4, GF 001-9001, TTC
+/// JT-Q704.
+struct Variant {
+    std::string_view name;
+    std::string_view format;
+    unsigned point_code_bits;
+    std::uint8_t sls_bits;
+    bool rotates_sls;
+    wire::AddressForm address_form;
+};
+constexpr Variant kVariants[] = {
+    {"itu", "3-8-3", 14, 4, false, wire::AddressForm::itu},
+    {"ansi", "8-8-8", 24, 8, true, wire::AddressForm::ansi},
+    {"china", "8-8-8", 24, 4, false, wire::AddressForm::itu},
+    {"japan", "5-4-7", 16, 4, false, wire::AddressForm::itu},
+};
 
 unsigned bits_of(std::string_view format) {
     std::int64_t bits = 0;
@@ -119,26 +133,32 @@ mtp3::Instance Loader::load_instance(const Node& node) {
     mtp3::Instance instance;
     instance.name = node.text_of("name");
     instance.network_indicator = static_cast<std::uint8_t>(node.number_of("network_indicator"));
-    instance.point_code_bits = kItuBits;
-    instance.sls_bits = kItuSlsBits;
-    const Node* format = node.find("point_code_format");
-    if (format == nullptr) return instance;
-    instance.point_code_format = format->text;
-    if (!mtp3::is_point_code_format(format->text)) {
-        errors_.add(format->place, "point_code_format: '" + format->text +
-                                       "' is not a list of widths such as 3-8-3");
-        return instance;
-    }
-    if (const unsigned bits = bits_of(format->text); bits != kItuBits) {
-        errors_.add(format->place, "point_code_format: '" + format->text + "' has " +
-                                       std::to_string(bits) + " bits, variant itu has 14");
-        return instance;
+    const Variant& variant = kVariants[node.number_of("variant")];
+    instance.point_code_bits = static_cast<std::uint8_t>(variant.point_code_bits);
+    instance.sls_bits = static_cast<std::uint8_t>(node.number_of("sls_bits", variant.sls_bits));
+    instance.rotates_sls = node.number_of("sls_rotation", variant.rotates_sls ? 1 : 0) != 0;
+    instance.address_form = variant.address_form;
+    instance.point_code_format = variant.format;
+    if (const Node* format = node.find("point_code_format")) {
+        if (!mtp3::is_point_code_format(format->text)) {
+            errors_.add(format->place, "point_code_format: '" + format->text +
+                                           "' is not a list of widths such as 3-8-3");
+            return instance;
+        }
+        if (const unsigned bits = bits_of(format->text); bits != variant.point_code_bits) {
+            errors_.add(format->place, "point_code_format: '" + format->text + "' has " +
+                                           std::to_string(bits) + " bits, variant " +
+                                           std::string(variant.name) + " has " +
+                                           std::to_string(variant.point_code_bits));
+            return instance;
+        }
+        instance.point_code_format = format->text;
     }
     const auto read = [&](const Node& item) {
-        const auto code = mtp3::parse_point_code(item.text, format->text);
+        const auto code = mtp3::parse_point_code(item.text, instance.point_code_format);
         if (!code)
-            errors_.add(item.place,
-                        "'" + item.text + "' is not a point code of format " + format->text);
+            errors_.add(item.place, "'" + item.text + "' is not a point code of format " +
+                                        instance.point_code_format);
         return code;
     };
     if (const Node* own = node.find("point_code"))

@@ -48,6 +48,7 @@ sigtran::AsSettings Loader::load_server(const Node& node) {
             static_cast<std::uint32_t>(recovery->number_of("queue_messages"));
         server.recovery_queue_bytes =
             static_cast<std::uint32_t>(recovery->number_of("queue_bytes"));
+        server.on_loss = static_cast<sigtran::OnLoss>(recovery->number_of("on_loss"));
     }
     if (const auto instance = instances_.find(node.find("instance"), errors_)) {
         server.instance = static_cast<std::uint16_t>(*instance);
@@ -56,34 +57,6 @@ sigtran::AsSettings Loader::load_server(const Node& node) {
     }
     load_members(node, server);
     return server;
-}
-
-void Loader::load_keys(const Node& node, sigtran::AsSettings& server) {
-    const mtp3::Instance& instance = out_.core.instances[server.instance];
-    if (!mtp3::is_point_code_format(instance.point_code_format)) return;
-    for (const Node& item : node.children_of("keys")) {
-        const Node* dpc = item.find("dpc");
-        if (!item.good || dpc == nullptr) continue;
-        const auto code = mtp3::parse_point_code(dpc->text, instance.point_code_format);
-        if (!code) {
-            errors_.add(dpc->place, "dpc: '" + dpc->text + "' is not a point code of format " +
-                                        instance.point_code_format);
-            continue;
-        }
-        const std::int64_t mask = item.number_of("mask");
-        if (mask > instance.point_code_bits)
-            errors_.add(place_of(item, "mask"),
-                        "mask: a point code of instance '" + instance.name + "' has " +
-                            std::to_string(instance.point_code_bits) + " bits");
-        const std::uint32_t compared = code->value & ~std::uint32_t{0} << mask;
-        const auto [owner, fresh] =
-            server_of_key_.emplace(std::tuple{server.instance, mask, compared}, server.name);
-        if (!fresh)
-            errors_.add(dpc->place, "dpc: " + dpc->text +
-                                        " already belongs to application server '" + owner->second +
-                                        "'");
-        server.keys.push_back({*code, static_cast<std::uint8_t>(mask)});
-    }
 }
 
 void Loader::load_members(const Node& node, sigtran::AsSettings& server) {

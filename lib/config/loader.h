@@ -48,7 +48,16 @@ class Loader {
     // load_servers.cpp
     void load_servers(const Node& root);
     sigtran::AsSettings load_server(const Node& node);
+    // load_routing.cpp
     void load_keys(const Node& node, sigtran::AsSettings& server);
+    std::optional<sigtran::DestinationKey> load_key(const Node& item, const mtp3::Instance& in);
+    void load_match(const Node& item, const mtp3::Instance& in, sigtran::DestinationKey& key);
+    std::optional<PointCode> point_code(const Node& item, std::string_view key,
+                                        const mtp3::Instance& in);
+    std::uint8_t mask_of(const Node& item, std::string_view key, const mtp3::Instance& in);
+    void load_routes(const Node& root);
+    void load_screening(const Node& root);
+    core::ScreeningRule load_rule(const Node& item);
     void load_members(const Node& node, sigtran::AsSettings& server);
     void join_templates();
     void check_contexts(const std::vector<const Node*>& nodes);
@@ -73,8 +82,10 @@ class Loader {
         peer_of_address_;  // by listener's port
     std::map<std::pair<std::uint16_t, IpAddress>, std::string> listener_of_endpoint_;
     std::map<std::pair<io::Driver, std::string>, Place> place_of_device_;
-    std::map<std::tuple<std::uint16_t, std::int64_t, std::uint32_t>, std::string>
-        server_of_key_;  // by instance, mask and compared bits
+    /// By instance, mask and compared bits: who has which further fields.
+    std::map<std::tuple<std::uint16_t, std::uint8_t, std::uint32_t>,
+             std::vector<std::pair<sigtran::KeyFields, std::string>>>
+        server_of_key_;
     std::vector<TemplateMembers> templates_;
 };
 

@@ -32,6 +32,16 @@ RandomSource::Seed draw_seed(RandomSource& random) {
     return seed;
 }
 
+mtp3::Match match_of(const sigtran::KeyFields& fields) {
+    return {.opc = fields.opc,
+            .opc_mask_bits = fields.opc_mask_bits,
+            .service_indicators = fields.service_indicators,
+            .ssns = fields.ssns,
+            .has_circuits = fields.has_circuits,
+            .first_circuit = fields.first_circuit,
+            .last_circuit = fields.last_circuit};
+}
+
 std::vector<mtp3::Route> routes_of(const Settings& settings) {
     std::vector<mtp3::Route> routes;
     for (std::uint32_t as = 0; as < settings.servers.size(); ++as)
@@ -39,7 +49,10 @@ std::vector<mtp3::Route> routes_of(const Settings& settings) {
             routes.push_back({.instance = settings.servers[as].instance,
                               .dpc = key.dpc,
                               .mask_bits = key.mask_bits,
-                              .as = AsIndex{as}});
+                              .as = AsIndex{as},
+                              .priority = key.priority,
+                              .weight = key.weight,
+                              .match = match_of(key.fields)});
     return routes;
 }
 
@@ -55,6 +68,7 @@ Plan::Plan(Settings s, std::uint64_t which)
     : settings(std::move(s)),
       access(settings),
       routes(settings.instances, routes_of(settings)),
+      screening(settings),
       generation(which) {}
 
 Node::Shared::Shared(Settings s, unsigned worker_count, void* region, std::size_t region_bytes,

@@ -35,7 +35,8 @@ Routed Worker::State::enqueue_pending(AsIndex as, const sigtran::ProtocolData& d
                                            .si = data.si,
                                            .ni = data.ni,
                                            .mp = data.mp,
-                                           .sls = data.sls};
+                                           .sls = data.sls,
+                                           .from = routing_from};
     std::copy(data.user_data.begin(), data.user_data.end(), reinterpret_cast<std::uint8_t*>(m + 1));
     m->routed_before = !bounded;
     PendingQueue& queue = pending[as.value];
@@ -62,16 +63,31 @@ void Worker::State::give_pending(AsIndex as, Drop* why) {
 
 Routed Worker::State::send_pending(AsIndex as, const PendingMessage& m) {
     first_routing = !m.routed_before;
-    const Routed routed =
-        to_server(as, {.opc = m.opc,
-                       .dpc = m.dpc,
-                       .si = m.si,
-                       .ni = m.ni,
-                       .mp = m.mp,
-                       .sls = m.sls,
-                       .user_data = {reinterpret_cast<const std::uint8_t*>(&m + 1), m.length}});
+    const Routed routed = to_server(as, data_of(m));
     first_routing = true;
     return routed;
+}
+
+/// While the AS is away another route may have come up: what waits goes there, and behind it what
+/// comes new (route() holds that back until nothing waits).
+AsIndex Worker::State::alternative(AsIndex as, const PendingMessage& m) const {
+    bool ignored = false;
+    const auto& servers = snapshot->distribution.servers;
+    const mtp3::Decision decision =
+        find_route(servers[as.value].instance, label_of(data_of(m)), ignored);
+    const bool good = !decision.refused && decision.as != as && decision.as != m.from &&
+                      servers[decision.as.value].state == sigtran::AsState::active;
+    return good ? decision.as : kNoAs;
+}
+
+sigtran::ProtocolData Worker::State::data_of(const PendingMessage& m) {
+    return {.opc = m.opc,
+            .dpc = m.dpc,
+            .si = m.si,
+            .ni = m.ni,
+            .mp = m.mp,
+            .sls = m.sls,
+            .user_data = {reinterpret_cast<const std::uint8_t*>(&m + 1), m.length}};
 }
 
 bool Worker::State::settle_pending() {
@@ -81,10 +97,13 @@ bool Worker::State::settle_pending() {
         const AsIndex as{i};
         for (std::size_t n = 0; n < kPerTurn && pending[i].first != nullptr; ++n) {
             const sigtran::AsState state = snapshot->distribution.servers[i].state;
-            if (state == sigtran::AsState::pending) break;
-            if (state == sigtran::AsState::active) {
-                if (send_pending(as, *pending[i].first) == Routed::again) break;
+            const bool is_active = state == sigtran::AsState::active;
+            const AsIndex to = is_active ? as : alternative(as, *pending[i].first);
+            if (to != kNoAs) {
+                if (send_pending(to, *pending[i].first) == Routed::again) break;
                 give_pending(as, nullptr);
+            } else if (state == sigtran::AsState::pending) {
+                break;
             } else {
                 Drop why = Drop::as_pending_expired;
                 give_pending(as, &why);

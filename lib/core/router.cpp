@@ -58,9 +58,27 @@ Routed Worker::State::deliver_data(Slot& from, const sctp::Message& message, Tim
         return Routed::done;
     }
     refused.reset();
+    const auto& limit = settings().peers[from.peer.value].messages_per_second;
+    if (limit && !within_rate(from, *limit, now)) {
+        refuse(Drop::peer_rate_limited);
+        report_refusal(from, message, now);
+        return Routed::done;
+    }
     const Routed routed = route(from.peer, accepted->from_as, accepted->data);
     if (refused) report_refusal(from, message, now);
     return routed;
+}
+
+/// A message that was held is offered again: it was paid for the first time.
+bool Worker::State::within_rate(const Slot& from, std::uint32_t per_second, Time now) {
+    if (from.blocked || from.peer.value >= rate_paid.size()) return true;
+    const Duration each = Duration{std::chrono::seconds{1}} / per_second;
+    const Duration burst = std::max<Duration>(std::chrono::milliseconds{100}, each);
+    Time& paid = rate_paid[from.peer.value];
+    const Time next = std::max(paid, now) + each;
+    if (next > now + burst) return false;
+    paid = next;
+    return true;
 }
 
 /// Control answers with the ERR, DUNA, DUPU or SCON due, within a budget; a full ring only means
@@ -71,23 +89,52 @@ void Worker::State::report_refusal(Slot& from, const sctp::Message& message, Tim
         counters.drop(Drop::control_ring_full);
 }
 
-Routed Worker::State::route(PeerIndex /*from_peer*/, AsIndex from_as,
-                            const sigtran::ProtocolData& data) {
+Routed Worker::State::route(PeerIndex from_peer, AsIndex from_as, sigtran::ProtocolData data) {
     const std::uint16_t instance = snapshot->distribution.servers[from_as.value].instance;
-    const mtp3::Decision decision = plan().routes.route(instance, {.opc = data.opc,
-                                                                   .dpc = data.dpc,
-                                                                   .service_indicator = data.si,
-                                                                   .network_indicator = data.ni,
-                                                                   .priority = data.mp,
-                                                                   .sls = data.sls});
+    const mtp3::Label label = label_of(data);
+    if (!plan().screening.allows(from_peer, instance, label)) return refuse(Drop::screening_denied);
+    bool others_first = false;  // older messages of a next hop of this destination still wait
+    const mtp3::Decision decision = find_route(instance, label, others_first);
     if (decision.refused) return refuse(*decision.refused);
     if (decision.as == from_as) return refuse(Drop::mtp3_loop);
-    const bool others_first =
-        shared.pending_messages[decision.as.value].load(std::memory_order_acquire) != 0;
+    // Whose origin it is cannot be where it goes: somebody sent it round (adversarial list C06).
+    if (plan().routes.owner(instance, data.opc) == decision.as) return refuse(Drop::mtp3_loop);
     if (others_first &&
         snapshot->distribution.servers[decision.as.value].state == sigtran::AsState::active)
         return Routed::again;
-    return to_server(decision.as, data);
+    if (decision.rotate_sls)
+        data.sls =
+            mtp3::RouteTable::rotated(data.sls, plan().routes.instances()[instance].sls_bits);
+    routing_from = from_as;
+    const Routed routed = to_server(decision.as, data);
+    routing_from = kNoAs;
+    return routed;
+}
+
+mtp3::Label Worker::State::label_of(const sigtran::ProtocolData& data) {
+    return {.opc = data.opc,
+            .dpc = data.dpc,
+            .service_indicator = data.si,
+            .network_indicator = data.ni,
+            .priority = data.mp,
+            .sls = data.sls,
+            .user_data = data.user_data};
+}
+
+mtp3::Decision Worker::State::find_route(std::uint16_t instance, const mtp3::Label& label,
+                                         bool& others_first) const {
+    return plan().routes.route(instance, label, [&](AsIndex as) {
+        if (shared.pending_messages[as.value].load(std::memory_order_acquire) != 0)
+            others_first = true;
+        switch (snapshot->distribution.servers[as.value].state) {
+            case sigtran::AsState::active:
+                return mtp3::Reach::available;
+            case sigtran::AsState::pending:
+                return mtp3::Reach::queueing;
+            default:
+                return mtp3::Reach::none;
+        }
+    });
 }
 
 Routed Worker::State::to_server(AsIndex as, const sigtran::ProtocolData& data) {
@@ -164,7 +211,7 @@ Routed Worker::State::to_peer(PeerIndex peer, AsIndex as_index, const sigtran::A
 /// through the AS's queue, which new messages join while it is not empty. Unsent ones are new to
 /// everyone; those that were on the wire may arrive twice, and only here can that happen
 /// (sigtran.md decision 10, policy `resend`).
-void Worker::State::reroute(PeerIndex to, std::span<const std::uint8_t> message) {
+void Worker::State::reroute(PeerIndex to, std::span<const std::uint8_t> message, bool sent) {
     const auto data =
         to == kNoPeer ? std::nullopt : sigtran::reclaim_data(snapshot->distribution, to, message);
     if (!data) return counters.drop(Drop::association_lost);  // management of an ASP that is gone
@@ -173,6 +220,8 @@ void Worker::State::reroute(PeerIndex to, std::span<const std::uint8_t> message)
     if (server.mode == sigtran::TrafficMode::broadcast &&
         std::any_of(server.active.begin(), server.active.end(), is_other))
         return counters.drop(Drop::broadcast_copy);  // the others have theirs
+    if (sent && server.on_loss == sigtran::OnLoss::report)
+        return counters.drop(Drop::unacknowledged_reported);
     // Already paid for: its bytes were within the send buffer of its association.
     enqueue_pending(data->from_as, data->data, false);
 }
@@ -196,7 +245,7 @@ bool Worker::State::take_back(Slot& slot, Time now) {
         if (mine.pages.available() == 0) return false;  // a message needs one at most
         const auto unsent = slot.association.take_back(env);
         if (!unsent) return true;
-        reroute(slot.peer, unsent->message.data);
+        reroute(slot.peer, unsent->message.data, unsent->sent);
     }
     return false;
 }

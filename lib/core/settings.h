@@ -36,6 +36,20 @@ struct PeerSettings {
     std::optional<std::uint32_t> messages_per_second;
 };
 
+/// One row of `screening`; everything absent fits all.
+struct ScreeningRule {
+    std::vector<PeerIndex> peers;
+    std::optional<std::uint16_t> instance;
+    std::optional<PointCode> opc;
+    std::uint8_t opc_mask_bits = 0;
+    std::optional<PointCode> dpc;
+    std::uint8_t dpc_mask_bits = 0;
+    std::uint16_t service_indicators = 0;  // a bit each; 0: any
+    std::uint8_t network_indicators = 0;   // a bit each; 0: any
+    std::vector<std::uint8_t> ssns;        // of the called party, sorted
+    bool allow = false;
+};
+
 struct NamedProfile {
     std::string name;
     sctp::Profile values;
@@ -50,6 +64,8 @@ struct Settings {
     std::vector<mtp3::Instance> instances;
     std::vector<PeerSettings> peers;  // templates expanded
     std::vector<sigtran::AsSettings> servers;
+    std::vector<ScreeningRule> screening;  // in order
+    bool screening_allows = true;          // what no rule names
     std::uint32_t init_per_second = 50000;
     std::uint32_t out_of_the_blue_per_second = 1000;
     std::uint32_t icmp_per_second = 1000;

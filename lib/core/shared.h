@@ -15,6 +15,7 @@
 #include "core/access_list.h"
 #include "core/node.h"
 #include "core/records.h"
+#include "core/screening.h"
 #include "core/tag_steering.h"
 #include "mem/page_cache.h"
 #include "mem/page_pool.h"
@@ -44,6 +45,7 @@ struct Plan {
     const Settings settings;
     const AccessList access;  // refers to `settings`
     const mtp3::RouteTable routes;
+    const Screening screening;       // refers to `settings`
     const std::uint64_t generation;  // 0 at start, one more with each reload
 };
 

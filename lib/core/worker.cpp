@@ -31,7 +31,8 @@ Worker::State::State(Node& node, WorkerIndex i)
       init_budget(shared.settings().init_per_second),
       out_of_the_blue_budget(shared.settings().out_of_the_blue_per_second),
       icmp_budget(shared.settings().icmp_per_second),
-      pending(shared.settings().servers.size()) {
+      pending(shared.settings().servers.size()),
+      rate_paid(shared.settings().peers.size()) {
     free_slots.reserve(shared.slot_count);
     for (const sigtran::AsSettings& as : shared.settings().servers)
         broadcast_flows.push_back(as.mode == sigtran::TrafficMode::broadcast

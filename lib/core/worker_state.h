@@ -57,6 +57,7 @@ struct PendingMessage {
     PointCode opc, dpc;
     std::uint8_t si = 0, ni = 0, mp = 0;
     Sls sls;
+    AsIndex from = kNoAs;        // whose ASP sent it; unknown when it came back
     bool routed_before = false;  // it came back from an association
 };
 
@@ -124,11 +125,13 @@ struct Worker::State {
     const Snapshot* last_snapshot = nullptr;  // address only: tells a change, never read
     std::vector<PendingQueue> pending;        // by AS, sized once
     std::uint64_t plan_generation = 0;        // whose budgets are in force
+    AsIndex routing_from = kNoAs;             // whose ASP sent the message being routed
     std::optional<Drop> refused;              // of the message being routed
     Budget refusal_budget{kRefusalsPerSecond};
     using Flows = std::array<std::uint32_t, 256>;         // by SLS
     std::vector<std::unique_ptr<Flows>> broadcast_flows;  // by AS, for broadcast: see to_all()
     std::uint32_t correlations = 0;
+    std::vector<Time> rate_paid;    // by peer: its messages fill their share of time until then
     bool first_routing = true;      // false: a message that was counted as routed before
     std::size_t pending_here = 0;   // messages in all of them
     std::vector<Slot*> free_slots;  // reserved once
@@ -199,7 +202,11 @@ struct Worker::State {
     Routed deliver(Slot& from, const sctp::Message& message, Time now);
     Routed deliver_data(Slot& from, const sctp::Message& message, Time now);
     Routed to_control(Slot& from, const sctp::Message& message, RecordKind kind, Drop why);
-    Routed route(PeerIndex from_peer, AsIndex from_as, const sigtran::ProtocolData& data);
+    Routed route(PeerIndex from_peer, AsIndex from_as, sigtran::ProtocolData data);
+    static mtp3::Label label_of(const sigtran::ProtocolData& data);
+    mtp3::Decision find_route(std::uint16_t instance, const mtp3::Label& label,
+                              bool& others_first) const;
+    bool within_rate(const Slot& from, std::uint32_t per_second, Time now);
     Routed to_server(AsIndex as, const sigtran::ProtocolData& data);
     Routed to_all(AsIndex as, const sigtran::AsView& server, const sigtran::ProtocolData& data);
     Routed to_peer(PeerIndex peer, AsIndex as_index, const sigtran::AsView& as,
@@ -212,7 +219,8 @@ struct Worker::State {
         return Routed::done;
     }
     void report_refusal(Slot& from, const sctp::Message& message, Time now);
-    void reroute(PeerIndex to, std::span<const std::uint8_t> message);
+    /// `sent`: it was on the wire, so that it may have arrived.
+    void reroute(PeerIndex to, std::span<const std::uint8_t> message, bool sent = false);
     bool salvage(Slot& slot, Time now);
     bool take_back(Slot& slot, Time now);  // true: nothing is left in the ended association
     void block(Slot& slot, Time now);
@@ -224,6 +232,8 @@ struct Worker::State {
     void* take_for_pending(std::size_t bytes, bool bounded);
     bool settle_pending();
     void give_pending(AsIndex as, Drop* why);
+    AsIndex alternative(AsIndex as, const PendingMessage& message) const;
+    static sigtran::ProtocolData data_of(const PendingMessage& message);
     Routed send_pending(AsIndex as, const PendingMessage& message);
 
     // commands.cpp

@@ -84,7 +84,8 @@ bool SignalingGateway::State::may_answer(PeerIndex peer, std::uint64_t question)
 /// was discarded in congestion; 3.4.5: DUPU one to a user that is not.
 void SignalingGateway::State::answer_undeliverable(const Request& rq, Drop why) {
     const bool no_user = why == Drop::mtp3_local_user;
-    const bool congested = why == Drop::peer_congested || why == Drop::as_pending_full;
+    const bool congested = why == Drop::peer_congested || why == Drop::as_pending_full ||
+                           why == Drop::peer_rate_limited;
     if (!no_user && !congested && why != Drop::mtp3_no_route && why != Drop::as_unavailable) return;
     Drop ignored{};
     const auto accepted =

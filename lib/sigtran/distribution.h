@@ -25,6 +25,7 @@ struct AsView {
     std::uint16_t instance = 0;
     std::optional<std::uint32_t> routing_context;
     std::optional<std::uint32_t> network_appearance;
+    OnLoss on_loss = OnLoss::resend;
     std::uint32_t recovery_queue_messages = 0;
     std::uint32_t recovery_queue_bytes = 0;
     /// SLS (8 bits) -> serving ASP, kNoPeer when the AS is not active. Loadshare: stable binding

@@ -35,10 +35,28 @@ struct PeerSettings {
     Duration beat_interval{};  // T(beat); 0: no BEAT of ours
 };
 
+/// What a message must show besides its destination (RFC 4666 3.6.1); everything absent: any.
+struct KeyFields {
+    std::optional<PointCode> opc;
+    std::uint8_t opc_mask_bits = 0;
+    std::uint16_t service_indicators = 0;  // a bit each; 0: any
+    std::vector<std::uint8_t> ssns;        // sorted
+    bool has_circuits = false;
+    std::uint16_t first_circuit = 0;
+    std::uint16_t last_circuit = 0;
+    friend bool operator==(const KeyFields&, const KeyFields&) = default;
+};
+
 struct DestinationKey {
     PointCode dpc;
     std::uint8_t mask_bits = 0;
+    KeyFields fields{};
+    std::uint8_t priority = 1;  // 1 is taken first; of `routes`: what the operator says
+    std::uint16_t weight = 1;
 };
+
+/// What becomes of messages on the wire, not acknowledged, when their association is lost.
+enum class OnLoss : std::uint8_t { resend, report };
 
 struct Member {
     PeerIndex peer;
@@ -56,6 +74,7 @@ struct AsSettings {
     Duration recovery_timer = std::chrono::seconds{2};  // T(r)
     std::uint32_t recovery_queue_messages = 1024;
     std::uint32_t recovery_queue_bytes = 4 * 1024 * 1024;
+    OnLoss on_loss = OnLoss::resend;
     std::vector<Member> members;
     std::uint8_t sls_bits = 4;  // of its instance's variant
 };

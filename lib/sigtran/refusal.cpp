@@ -40,7 +40,7 @@ struct AnsweredWith {
     Drop reason;
     ErrorCode code;
 };
-constexpr std::array<AnsweredWith, 7> kAnsweredWith{{
+constexpr std::array<AnsweredWith, 8> kAnsweredWith{{
     {Drop::m3ua_malformed, ErrorCode::parameter_field_error},
     {Drop::m3ua_unexpected, ErrorCode::unexpected_message},
     {Drop::m3ua_stream_zero, ErrorCode::invalid_stream},
@@ -48,6 +48,7 @@ constexpr std::array<AnsweredWith, 7> kAnsweredWith{{
     {Drop::m3ua_bad_network_appearance, ErrorCode::invalid_network_appearance},
     {Drop::m3ua_missing_parameter, ErrorCode::missing_parameter},
     {Drop::mtp3_bad_point_code, ErrorCode::parameter_field_error},
+    {Drop::mtp3_bad_service_information, ErrorCode::parameter_field_error},
 }};
 
 /// Two sides that answer ERR with ERR never stop: it is known by class and type even when all else

@@ -51,6 +51,7 @@ SignalingGateway::State::State(std::vector<PeerSettings> peer_settings,
         v.instance = s.instance;
         v.routing_context = s.routing_context;
         v.network_appearance = s.network_appearance;
+        v.on_loss = s.on_loss;
         v.recovery_queue_messages = s.recovery_queue_messages;
         v.recovery_queue_bytes = s.recovery_queue_bytes;
         v.serving.fill(kNoPeer);

@@ -128,27 +128,14 @@ TEST_CASE("what later releases have is refused by name") {
     check({
         {"a linkset", "linksets: [{name: a}]\n", {"9:11 linksets: not in this release"}},
         {"empty linksets", "linksets: []\nroutes: []\n", {}},
-        {"a route", "routes: [{dpc: 1-1-1}]\n", {"9:9 routes: not in this release"}},
-        {"routes", "routes: [{dpc: 1-1-1}]\n", {"9:9 routes: not in this release"}},
         {"M2PA", "    protocol: m2pa\n", {"9:15 protocol: 'm2pa' is not in this release"}},
         {"prefixes", "    accept: prefix\n", {"9:13 accept: 'prefix' is not in this release"}},
         {"a gateway",
          "peers: [{name: a, listener: l, addresses: [10.0.0.2], role: gateway}]\n",
          {"9:61 role: 'gateway' is not in this release"}},
-        {"ANSI",
-         "instances: [{name: a, variant: ansi, point_code: 1-1-1}]\n",
-         {"9:32 variant: 'ansi' is not in this release"}},
-        {"key fields",
-         "instances: [{name: i, point_code: 1-1-1}]\n"
-         "application_servers: [{name: a, instance: i, keys: [{dpc: 2-2-2, si: [3]}]}]\n",
-         {"10:70 si: not in this release"}},
         {"screening",
-         "screening: {default: deny, rules: [{si: 3}]}\n",
-         {"9:22 default: 'deny' is not in this release", "9:35 rules: not in this release"}},
-        {"on_loss",
-         "instances: [{name: i, point_code: 1-1-1}]\n"
-         "application_servers: [{name: a, instance: i, recovery: {on_loss: report}}]\n",
-         {"10:66 on_loss: 'report' is not in this release"}},
+         "screening: {rules: [{action: redirect}]}\n",
+         {"9:30 action: 'redirect' is not in this release"}},
     });
     CHECK(errors_of("node: {name: n}\nports: [{name: p, driver: af_xdp, device: e, addresses: "
                     "[10.0.0.1/24]}]\n"

@@ -24,6 +24,7 @@ Label to(std::uint32_t dpc, std::uint32_t opc = 500, std::uint8_t ni = 2) {
     l.opc = PointCode{opc};
     l.dpc = PointCode{dpc};
     l.network_indicator = ni;
+    l.service_indicator = 3;
     return l;
 }
 
@@ -82,15 +83,16 @@ TEST_CASE("HMDC: our own point code and its aliases have no local user") {
 TEST_CASE("our own point code or alias as origin from outside is refused") {
     const RouteTable t{{national()}, {route(0, 14, 1)}};
     for (const std::uint32_t own : {1u, 2u, 3u})
-        CHECK(decide(t, to(100, own)) == "mtp3_bad_point_code");
+        CHECK(decide(t, to(100, own)) == "mtp3_own_origin");
 }
 
 TEST_CASE("another network indicator than the instance's is refused, before anything else") {
     const RouteTable t{{national()}, {route(100, 0, 4)}};
-    for (const unsigned ni : {0u, 1u, 3u, 255u})
+    for (const unsigned ni : {0u, 1u, 3u})
         CHECK(decide(t, to(100, 500, static_cast<std::uint8_t>(ni))) ==
               "mtp3_bad_network_indicator");
     CHECK(decide(t, to(1u << 14, 1, 0)) == "mtp3_bad_network_indicator");
+    CHECK(decide(t, to(100, 500, 4)) == "mtp3_bad_service_information");
 }
 
 TEST_CASE("M09: point codes beyond the variant's bits are refused, 14 bit and 24 bit") {
