@@ -37,19 +37,19 @@ enum class Reload : std::uint8_t {
 struct Key {
     std::string_view name;
     Type type = Type::text;
-    std::string_view fallback;  // the default, as it would be written; empty: none
+    std::string_view fallback{};  // the default, as it would be written; empty: none
     std::string_view help;
     std::int64_t min = 0;  // integer; duration: ns; size: bytes; name, text, path: length
     std::int64_t max = 0;
     std::string_view
-        words;  // word: "a|b|!c", '!' marks what a later release has; other types: taken as well
-    std::span<const Key> keys;
+        words{};  // word: "a|b|!c", '!' marks what a later release has; other types: taken as well
+    std::span<const Key> keys{};
     bool required = false;
     bool list = false;  // of the type
     std::int64_t least = 0;
     std::int64_t most = 0;
     Reload reload = Reload::restart;
-    std::string_view example;  // for the documentation, as it would be written
+    std::string_view example{};  // for the documentation, as it would be written
 };
 
 std::string_view reload_name(Reload reload);
