@@ -39,6 +39,7 @@ namespace signalbox {
     X(tag_hint_hits, "packets whose verification tag named the right worker")         \
     X(tag_hint_misses, "packets whose verification tag named another worker")         \
     X(heartbeats_sent, "HEARTBEATs sent")                                             \
+    X(mtu_probes_sent, "path MTU probes sent (RFC 8899)")                             \
     X(icmp_errors, "ICMP errors that quoted an association's packet and were obeyed") \
     X(turns, "turns of the poll loop")                                                \
     X(busy_turns, "turns of the poll loop that found work")                           \

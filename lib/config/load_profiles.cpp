@@ -36,7 +36,7 @@ void Loader::load_profiles(const Node& root) {
     for (std::size_t i = 0; i < std::size(kPresets); ++i) {
         profiles_.add(kPresetNames[i], Place{}, errors_);
         out_.core.profiles.push_back({kPresetNames[i], kPresets[i]});
-        out_.core.profiles.back().values.path_mtu_bytes = path_mtu(Node{});
+        set_path_mtu(Node{}, out_.core.profiles.back().values);
     }
     profiles_.begin(root.find("sctp_profiles"));
     for (const Node& node : root.children_of("sctp_profiles")) {
@@ -76,16 +76,19 @@ std::string preset_value(std::int64_t preset, std::string_view key) {
     return {};
 }
 
-/// `probe` begins at the smallest MTU of all ports: a packet of that size passes on any of them.
-std::uint16_t Loader::path_mtu(const Node& node) const {
+/// `probe` tries up to the smallest MTU of all ports: a packet of that size leaves by any of them.
+void Loader::set_path_mtu(const Node& node, sctp::Profile& profile) const {
     const auto smaller = [](const io::PortSettings& a, const io::PortSettings& b) {
         return a.mtu_bytes < b.mtu_bytes;
     };
     const auto& ports = out_.io.ports;
     const auto smallest = std::min_element(ports.begin(), ports.end(), smaller);
     const Node* given = node.find("path_mtu");
-    if (given != nullptr && !given->is_word) return static_cast<std::uint16_t>(given->number);
-    return smallest == ports.end() ? sctp::Profile{}.path_mtu_bytes : smallest->mtu_bytes;
+    profile.path_mtu_probe = given == nullptr || given->is_word;
+    if (!profile.path_mtu_probe)
+        profile.path_mtu_bytes = static_cast<std::uint16_t>(given->number);
+    else if (smallest != ports.end())
+        profile.path_mtu_bytes = smallest->mtu_bytes;
 }
 
 sctp::Profile Loader::load_profile(const Node& node) {
@@ -106,7 +109,7 @@ sctp::Profile Loader::load_profile(const Node& node) {
     overlay(node, "receive_window", p.receive_window_bytes);
     overlay(node, "send_buffer", p.send_buffer_bytes);
     overlay(node, "dscp", p.dscp);
-    p.path_mtu_bytes = path_mtu(node);
+    set_path_mtu(node, p);
     // A path that fails first never is potentially failed: PF is off (RFC 7829 3).
     p.potentially_failed_after = std::min(p.potentially_failed_after, p.path_max_retransmits);
 

@@ -29,7 +29,7 @@ class Loader {
     // load_profiles.cpp
     void load_profiles(const Node& root);
     sctp::Profile load_profile(const Node& node);
-    std::uint16_t path_mtu(const Node& node) const;
+    void set_path_mtu(const Node& node, sctp::Profile& profile) const;
     // load_listeners.cpp
     void load_listeners(const Node& root);
     core::ListenerSettings load_listener(const Node& node);

@@ -7,12 +7,13 @@
 
 #include "base/crc32c.h"
 #include "wire/ip.h"
+#include "wire/sctp_header.h"
 
 namespace signalbox::io {
 
 namespace {
 
-static_assert(RTE_PKTMBUF_HEADROOM >= 18 + wire::kIpv6HeaderBytes);
+static_assert(RTE_PKTMBUF_HEADROOM >= 18 + wire::kIpv6HeaderBytes + wire::kIpv6FragmentHeaderBytes);
 
 std::span<std::uint8_t> bytes_of(rte_mbuf& packet) {
     return {rte_pktmbuf_mtod(&packet, std::uint8_t*), rte_pktmbuf_data_len(&packet)};
@@ -75,14 +76,56 @@ void Transmitter::commit(const sctp::Datagram& datagram, std::size_t bytes) {
     lent_ = nullptr;
     packet->data_len = static_cast<std::uint16_t>(bytes);
     packet->pkt_len = static_cast<std::uint32_t>(bytes);
+    // IPv6 knows no fragmentation on the way: what the path may not take whole leaves in pieces.
+    if (!datagram.dont_fragment && datagram.source.is_v6())
+        return send_fragments(*hop, datagram, packet);
     if (!put_ip_header(*packet, datagram, bytes, port)) return drop(Drop::transmit_refused, packet);
     counters_->add(Count::tx_packets);
     counters_->add(Count::tx_bytes, packet->pkt_len);
+    dispatch(*hop, packet);
+}
 
-    const NeighbourKey key{hop->address, hop->port};
+void Transmitter::send_fragments(const NextHop& hop, const sctp::Datagram& datagram,
+                                 rte_mbuf* whole) {
+    constexpr std::size_t kPiece = 1280 - wire::kIpv6HeaderBytes - wire::kIpv6FragmentHeaderBytes;
+    static_assert(kPiece % 8 == 0);  // RFC 8200 4.5
+    constexpr std::uint8_t kFragment = static_cast<std::uint8_t>(wire::IpProtocol::fragment);
+    sctp_checksum_store(bytes_of(*whole));
+    const std::span<const std::uint8_t> all = bytes_of(*whole);
+    ++identification_;
+    for (std::size_t at = 0; at < all.size(); at += kPiece) {
+        rte_mbuf* packet = rte_pktmbuf_alloc(pool_);
+        if (packet == nullptr) {
+            counters_->drop(Drop::transmit_no_buffer);
+            break;
+        }
+        const std::size_t n = std::min(kPiece, all.size() - at);
+        packet->data_len = static_cast<std::uint16_t>(n);
+        packet->pkt_len = static_cast<std::uint32_t>(n);
+        std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(at), n, bytes_of(*packet).begin());
+        wire::write_ipv6_fragment_header(prepend(*packet, wire::kIpv6FragmentHeaderBytes),
+                                         wire::kIpProtocolSctp,
+                                         {.identification = identification_,
+                                          .offset_bytes = static_cast<std::uint16_t>(at),
+                                          .more = at + n < all.size()});
+        wire::write_ip_header(prepend(*packet, wire::kIpv6HeaderBytes),
+                              {.source = datagram.source,
+                               .destination = datagram.destination,
+                               .protocol = kFragment,
+                               .dscp = datagram.dscp},
+                              wire::kIpv6FragmentHeaderBytes + n);
+        counters_->add(Count::tx_bytes, packet->pkt_len);
+        dispatch(hop, packet);
+    }
+    counters_->add(Count::tx_packets);
+    rte_pktmbuf_free(whole);
+}
+
+void Transmitter::dispatch(const NextHop& hop, rte_mbuf* packet) {
+    const NeighbourKey key{hop.address, hop.port};
     const auto resolution = neighbours_.resolve(key, packet, now_);
     if (resolution.answer == NeighbourTable::Answer::known)
-        send_to(hop->port, packet, resolution.mac);
+        send_to(hop.port, packet, resolution.mac);
     else if (resolution.answer == NeighbourTable::Answer::refused)
         return drop(Drop::neighbour_unresolved, packet);
     if (!resolution.ask) return;
@@ -106,7 +149,8 @@ bool Transmitter::put_ip_header(rte_mbuf& packet, const sctp::Datagram& datagram
                           .destination = datagram.destination,
                           .dscp = datagram.dscp,
                           .dont_fragment = datagram.dont_fragment};
-    if (!datagram.dont_fragment) header.identification = ++identification_;
+    if (!datagram.dont_fragment)
+        header.identification = static_cast<std::uint16_t>(++identification_);
     return wire::write_ip_header(prepend(packet, l3), header, bytes) != 0;
 }
 

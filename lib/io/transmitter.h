@@ -58,6 +58,8 @@ class Transmitter final : public sctp::TransmitSink {
         Time stalled_since = kNever;
     };
 
+    void dispatch(const NextHop& hop, rte_mbuf* packet);
+    void send_fragments(const NextHop& hop, const sctp::Datagram& datagram, rte_mbuf* whole);
     bool put_ip_header(rte_mbuf& packet, const sctp::Datagram& datagram, std::size_t bytes,
                        const Port& port);
     void send_to(PortIndex port, rte_mbuf* packet, const MacAddress& to);
@@ -76,7 +78,7 @@ class Transmitter final : public sctp::TransmitSink {
     std::vector<Collected> collected_;
     rte_mbuf* lent_ = nullptr;
     Time now_{};
-    std::uint16_t identification_ = 0;
+    std::uint32_t identification_ = 0;  // of packets that may be fragmented
 };
 
 }  // namespace signalbox::io

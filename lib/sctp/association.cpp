@@ -67,6 +67,7 @@ void Association::stop(Environment& env) {
         Path& path = paths_[i];
         path.t3 = path.hb_due = path.hb_timeout = kNever;
         path.hb_wanted = false;
+        path.mtu.reset(env.profile, path.remote.is_v4());
     }
     drop_replies(env);
 }
@@ -103,7 +104,7 @@ SendStatus Association::send(Environment& env, StreamId stream, Ppid ppid, bool 
                              const Reliability& reliability) {
     if (state_ != State::established && state_ != State::cookie_echoed) return SendStatus::not_open;
     const SendStatus status = out_.enqueue(env, stream, ppid, unordered, pieces,
-                                           paths_.packet_bytes(env.profile), reliability);
+                                           paths_.packet_bytes(), reliability);
     check();
     return status;
 }
@@ -171,6 +172,7 @@ PathView Association::path(std::size_t index) const {
             .cwnd_bytes = p.cwnd_bytes,
             .ssthresh_bytes = p.ssthresh_bytes,
             .outstanding_bytes = p.flight_bytes,
+            .mtu_bytes = p.mtu.size(),
             .rto = p.rto,
             .srtt = p.srtt};
 }

@@ -60,6 +60,7 @@ struct PathView {
     std::uint32_t cwnd_bytes = 0;
     std::uint32_t ssthresh_bytes = 0;
     std::uint32_t outstanding_bytes = 0;
+    std::uint16_t mtu_bytes = 0;  // IP packet size in use
     Duration rto{};
     Duration srtt{};
 };

@@ -11,6 +11,7 @@
 #include "wire/data.h"
 #include "wire/error_causes.h"
 #include "wire/heartbeat.h"
+#include "wire/pad.h"
 #include "wire/parameters.h"
 #include "wire/shutdown.h"
 
@@ -29,8 +30,12 @@ class Association::FlushPass {
     bool run();
 
  private:
-    bool open(std::size_t path, VerificationTag tag);
+    bool open(std::size_t path, VerificationTag tag, std::size_t bytes);
+    bool open(std::size_t path, VerificationTag tag) {
+        return open(path, tag, a_.paths_[path].packet_bytes());
+    }
     bool open(std::size_t path) { return open(path, a_.remote_tag_); }
+    bool open_for(std::size_t path, const OutChunk& chunk);
     void close();
     void replies();
     void last_word();
@@ -38,6 +43,7 @@ class Association::FlushPass {
     void control();
     void report_unrecognized();
     void heartbeats();
+    void mtu_probes();
     bool rides_along() const;
     void sack();
     void forward_tsn();
@@ -57,10 +63,11 @@ class Association::FlushPass {
     std::optional<wire::PacketWriter> out_;
     std::array<std::uint8_t, kMaxPaths> burst_{};  // packets with new DATA
     bool packet_has_new_ = false;
+    bool fragment_ = false;  // the packet is larger than its path takes in one piece
 };
 
 /// The packet for `path`: the one being written when it goes there, else a new one.
-bool Association::FlushPass::open(std::size_t path, VerificationTag tag) {
+bool Association::FlushPass::open(std::size_t path, VerificationTag tag, std::size_t bytes) {
     if (out_ && path_ == path) return true;
     close();
     if (blocked_) return false;
@@ -68,7 +75,6 @@ bool Association::FlushPass::open(std::size_t path, VerificationTag tag) {
         blocked_ = true;
         return false;
     }
-    const std::size_t bytes = a_.paths_[path].packet_bytes(env_.profile);
     const auto room = sink_.lend(bytes);
     if (room.size() < bytes) {
         env_.counters.drop(Drop::transmit_no_buffer);
@@ -84,12 +90,23 @@ void Association::FlushPass::close() {
     if (!out_) return;
     const Path& path = a_.paths_[path_];
     if (!out_->empty()) {
-        sink_.commit({path.local, path.remote, env_.profile.dscp, true}, out_->size());
+        sink_.commit({path.local, path.remote, env_.profile.dscp, !fragment_}, out_->size());
         --left_;
         if (packet_has_new_) ++burst_[path_];
     }
-    packet_has_new_ = false;
+    packet_has_new_ = fragment_ = false;
     out_.reset();
+}
+
+/// A packet for one chunk that did not fit: a new one, and a longer one when the chunk was made
+/// before the path's MTU fell; IP cuts that into pieces (RFC 9260 7.3).
+bool Association::FlushPass::open_for(std::size_t path, const OutChunk& chunk) {
+    close();
+    const std::size_t needed = kCommonHeaderBytes + chunk.wire_bytes();
+    const std::size_t usual = a_.paths_[path].packet_bytes();
+    if (!open(path, a_.remote_tag_, std::max(needed, usual))) return false;
+    fragment_ = needed > usual;
+    return true;
 }
 
 void Association::FlushPass::replies() {
@@ -202,6 +219,26 @@ void Association::FlushPass::heartbeats() {
     }
 }
 
+/// RFC 8899: HEARTBEAT and PAD, of exactly the size in question, alone in their packet.
+void Association::FlushPass::mtu_probes() {
+    for (std::size_t i = 0; i < a_.paths_.size(); ++i) {
+        Path& path = a_.paths_[i];
+        if (path.mtu.wanted() == 0) continue;
+        const std::size_t bytes = path.mtu.wanted() - path.overhead_bytes();
+        close();
+        if (!open(i, a_.remote_tag_, bytes)) return;
+        std::uint64_t nonce = 0;
+        while (nonce == 0) nonce = env_.random.u64();
+        std::array<std::uint8_t, 8> info{};
+        store_be64(info.data(), nonce);
+        wire::write_heartbeat(*out_, info);
+        wire::write_pad_up_to(*out_, bytes);
+        close();
+        path.mtu.sent(nonce, env_.now);
+        env_.counters.add(Count::mtu_probes_sent);
+    }
+}
+
 /// A delayed SACK goes with DATA that leaves for the same address now (6.10: control before DATA).
 bool Association::FlushPass::rides_along() const {
     const OutChunk* chunk = a_.out_.first_new();
@@ -265,8 +302,7 @@ bool Association::FlushPass::retransmit(OutChunk*& from) {
     if (!append(*chunk)) {
         a_.out_.fast_retransmit_done();
         if (fast && !fits_window) return false;
-        close();
-        if (!open(target) || !append(*chunk)) return false;
+        if (!open_for(target, *chunk) || !append(*chunk)) return false;
     }
     from = chunk;
     a_.out_.sent(env_, a_.paths_, target, chunk);
@@ -297,7 +333,7 @@ bool Association::FlushPass::fresh() {
             blocked_ = true;
             return false;
         }
-        if (!open(target) || !append(*chunk)) return false;
+        if (!open_for(target, *chunk) || !append(*chunk)) return false;
     }
     packet_has_new_ = true;
     a_.out_.sent(env_, a_.paths_, target, chunk);
@@ -322,7 +358,7 @@ void Association::FlushPass::data() {
     }
     a_.out_.give_up_due(env_, a_.paths_);
     forward_tsn();
-    a_.paths_[a_.paths_.for_data()].decay_window(env_.profile, env_.now);
+    a_.paths_[a_.paths_.for_data()].decay_window(env_.now);
     OutChunk* from = nullptr;
     while (retransmit(from)) {
     }
@@ -346,6 +382,7 @@ bool Association::FlushPass::run() {
         heartbeats();
         sack();
         data();
+        mtu_probes();
     }
     close();
     return blocked_;

@@ -93,8 +93,7 @@ void Association::on_init_ack(Environment& env, ReceivePass& pass, const wire::C
         return refuse(wire::Cause::out_of_resource);
     if (parameters.cookie.data() == nullptr)
         return refuse(wire::Cause::missing_parameter, 1u << 16 | 7u, 6);
-    const std::size_t room =
-        paths_.packet_bytes(env.profile) - kCommonHeaderBytes - wire::kTlvHeader;
+    const std::size_t room = paths_.packet_bytes() - kCommonHeaderBytes - wire::kTlvHeader;
     if (parameters.cookie.empty() || parameters.cookie.size() > room)  // H18
         return refuse(wire::Cause::protocol_violation);
 

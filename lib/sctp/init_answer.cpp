@@ -14,7 +14,8 @@ class Answer {
         : env_(env),
           packet_(packet),
           sink_(sink),
-          room_(sink.lend(env.profile.path_mtu_bytes - (packet.source.is_v4() ? 20u : 40u))),
+          room_(sink.lend(first_mtu(env.profile, packet.source.is_v4()) -
+                          (packet.source.is_v4() ? 20u : 40u))),
           out_(room_, {packet.destination_port, packet.source_port, tag}) {
         if (room_.empty()) env.counters.drop(Drop::transmit_no_buffer);
     }

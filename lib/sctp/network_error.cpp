@@ -34,9 +34,15 @@ void Association::network_error(Environment& env, const NetworkError& error, Eff
             count_failure(env, effects, index);
             break;
         }
-        default:
-            env.counters.drop(Drop::icmp_ignored);
+        case wire::IcmpKind::too_big: {  // ICMP7; PATH-6: believed only while probing is on
+            Path& path = paths_[index];
+            if (!path.mtu.too_big(error.mtu_bytes, path.remote.is_v4(), env.now))
+                return env.counters.drop(Drop::icmp_ignored);
+            env.counters.add(Count::icmp_errors);
             break;
+        }
+        default:
+            return env.counters.drop(Drop::icmp_ignored);
     }
     check();
 }

@@ -211,7 +211,7 @@ bool Outbound::time_out(Environment& env, PathSet& paths, std::size_t index) {
     Path& path = paths[index];
     path.t3 = kNever;
     env.counters.add(Count::t3_expiries);
-    path.window_after_timeout(env.profile);
+    path.window_after_timeout();
     path.back_off(env.profile);
     path.rtt_pending = false;
     for (OutChunk* chunk = head_; chunk != nullptr; chunk = chunk->next) {

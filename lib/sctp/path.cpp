@@ -10,8 +10,8 @@ namespace signalbox::sctp {
 namespace {
 constexpr std::uint32_t kInitialWindowBytes = 4404;  // RFC 9260 7.2.1
 
-std::uint32_t payload_bytes(const Path& path, const Profile& profile) {
-    return path.packet_bytes(profile) - kCommonHeaderBytes;
+std::uint32_t payload_bytes(const Path& path) {
+    return path.packet_bytes() - kCommonHeaderBytes;
 }
 unsigned common_prefix_bits(const IpAddress& a, const IpAddress& b) {
     unsigned bits = 0;
@@ -29,7 +29,8 @@ void Path::reset(const Environment& env, const IpAddress& to, const IpAddress& f
     remote = to;
     local = from;
     rto = env.profile.rto_initial;
-    const std::uint32_t segment = payload_bytes(*this, env.profile);
+    mtu.reset(env.profile, to.is_v4());
+    const std::uint32_t segment = payload_bytes(*this);
     cwnd_bytes = std::min(4 * segment, std::max(2 * segment, kInitialWindowBytes));
     ssthresh_bytes = 0x7fffffff;  // 7.2.1: may be arbitrarily high
 }
@@ -52,28 +53,28 @@ void Path::back_off(const Profile& profile) {
     if (profile.rto_backoff == Backoff::exponential) rto = std::min(rto * 2, profile.rto_max);
 }
 
-void Path::window_after_timeout(const Profile& profile) {
-    const std::uint32_t segment = payload_bytes(*this, profile);
+void Path::window_after_timeout() {
+    const std::uint32_t segment = payload_bytes(*this);
     ssthresh_bytes = std::max(cwnd_bytes / 2, 4 * segment);
     cwnd_bytes = segment;
     partial_bytes_acked = 0;
 }
 
-void Path::window_after_loss(const Profile& profile) {
-    ssthresh_bytes = std::max(cwnd_bytes / 2, 4 * payload_bytes(*this, profile));
+void Path::window_after_loss() {
+    ssthresh_bytes = std::max(cwnd_bytes / 2, 4 * payload_bytes(*this));
     cwnd_bytes = ssthresh_bytes;
     partial_bytes_acked = 0;
 }
 
-void Path::decay_window(const Profile& profile, Time now) {
-    const std::uint32_t least = 4 * payload_bytes(*this, profile);
+void Path::decay_window(Time now) {
+    const std::uint32_t least = 4 * payload_bytes(*this);
     for (Duration idle = now - last_sent_at; flight_bytes == 0 && idle > rto && cwnd_bytes > least;
          idle -= rto)
         cwnd_bytes = std::max(cwnd_bytes / 2, least);
 }
 
 Time Path::deadline() const {
-    return std::min({t3, hb_due, hb_timeout});
+    return std::min({t3, hb_due, hb_timeout, mtu.deadline()});
 }
 
 void Path::schedule_heartbeat(Environment& env) {
@@ -145,11 +146,16 @@ std::uint32_t PathSet::flight_bytes() const {
     return sum;
 }
 
-std::uint32_t PathSet::packet_bytes(const Profile& profile) const {
-    std::uint32_t least = profile.path_mtu_bytes;
-    for (std::size_t i = 0; i < count_; ++i)
-        least = std::min(least, (*this)[i].packet_bytes(profile));
-    return least;
+std::uint32_t PathSet::packet_bytes() const {
+    constexpr std::uint32_t kNone = ~std::uint32_t{0};
+    std::uint32_t usable = kNone;
+    std::uint32_t any = kNone;
+    for (std::size_t i = 0; i < count_; ++i) {
+        const Path& path = (*this)[i];
+        any = std::min(any, path.packet_bytes());
+        if (path.usable_for_data()) usable = std::min(usable, path.packet_bytes());
+    }
+    return usable != kNone ? usable : any;
 }
 
 IpAddress local_for(const Environment& env, const IpAddress& remote, std::size_t index) {

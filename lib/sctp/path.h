@@ -14,6 +14,7 @@
 #include "base/numbers.h"
 #include "base/time.h"
 #include "sctp/environment.h"
+#include "sctp/path_mtu.h"
 
 namespace signalbox::sctp {
 
@@ -42,6 +43,8 @@ struct Path {
     std::uint32_t partial_bytes_acked = 0;
     std::uint32_t flight_bytes = 0;
     std::uint16_t error_count = 0;
+    std::uint16_t udp_port = 0;  // the peer's, packets go there in UDP (RFC 6951); 0: plain IP
+    MtuSearch mtu;
     bool confirmed = false;
     bool active = true;
     bool potentially_failed = false;
@@ -49,15 +52,17 @@ struct Path {
     bool hb_wanted = false;
 
     void reset(const Environment& env, const IpAddress& to, const IpAddress& from);
-    /// Largest SCTP packet on this path.
-    std::uint32_t packet_bytes(const Profile& profile) const {
-        return profile.path_mtu_bytes - (remote.is_v4() ? 20u : 40u);
+    /// What IP (and UDP, RFC 6951) put before an SCTP packet.
+    std::uint32_t overhead_bytes() const {
+        return (remote.is_v4() ? 20u : 40u) + (udp_port != 0 ? 8u : 0u);
     }
+    /// Largest SCTP packet on this path.
+    std::uint32_t packet_bytes() const { return mtu.size() - overhead_bytes(); }
     void measured(const Profile& profile, Duration rtt);  // 6.3.1
     void back_off(const Profile& profile);                // 6.3.3 E2
-    void window_after_timeout(const Profile& profile);    // 7.2.3
-    void window_after_loss(const Profile& profile);       // 7.2.4
-    void decay_window(const Profile& profile, Time now);  // 7.2.1: idle for some RTOs
+    void window_after_timeout();                          // 7.2.3
+    void window_after_loss();                             // 7.2.4
+    void decay_window(Time now);                          // 7.2.1: idle for some RTOs
     void start_t3(Time now) { t3 = now + rto; }
     Time deadline() const;
     /// When the next HEARTBEAT is due: RTO + interval, jittered by half an RTO either way (8.3).
@@ -89,8 +94,8 @@ class PathSet {
     /// Where a chunk that timed out on `last` goes: another active path when there is one (6.4.1).
     std::size_t for_retransmission(std::size_t last) const;
     std::uint32_t flight_bytes() const;
-    /// Smallest packet size over all paths.
-    std::uint32_t packet_bytes(const Profile& profile) const;
+    /// Smallest packet size over the paths that carry data; over all when none does.
+    std::uint32_t packet_bytes() const;
 
  private:
     static constexpr std::size_t kMoreBytes = sizeof(Path) * (kMaxPaths - kInlinePaths);

@@ -164,6 +164,7 @@ void Association::receive(Environment& env, const Packet& packet, Effects& effec
 }
 
 void Association::process(Environment& env, ReceivePass& pass, const wire::Chunk& chunk) {
+    if (chunk.type == static_cast<std::uint8_t>(ChunkType::pad)) return;  // RFC 4820 3
     if (!known(chunk.type)) {
         return extensions_.has(extension_of(chunk.type)) ? process_extension(env, pass, chunk)
                                                          : on_unknown(env, pass, chunk);
@@ -309,7 +310,10 @@ void Association::on_acknowledged(Environment& env, ReceivePass& pass, AckOutcom
         case AckOutcome::applied:
             error_count_ = out_.touched_paths() != 0 ? std::uint16_t{0} : error_count_;
             for (std::size_t i = 0; i < paths_.size(); ++i)
-                if ((out_.touched_paths() >> i & 1) != 0) path_answered(env, pass.effects, i);
+                if ((out_.touched_paths() >> i & 1) != 0) {
+                    paths_[i].mtu.delivered();
+                    path_answered(env, pass.effects, i);
+                }
             return;
         case AckOutcome::old:
             return env.counters.drop(Drop::sack_old);
@@ -329,9 +333,10 @@ void Association::on_heartbeat(Environment& env, ReceivePass& pass, const wire::
 
 void Association::on_heartbeat_ack(Environment& env, ReceivePass& pass, const wire::Chunk& chunk) {
     const auto info = wire::parse_heartbeat_info(chunk.value);
-    std::size_t i = paths_.size();
-    if (info && info->size() == 8 && load_be64(info->data()) != 0)
-        for (i = 0; i < paths_.size() && paths_[i].hb_nonce != load_be64(info->data());) ++i;
+    const std::uint64_t nonce = info && info->size() == 8 ? load_be64(info->data()) : 0;
+    std::size_t i = nonce != 0 ? 0 : paths_.size();
+    for (; i < paths_.size() && paths_[i].hb_nonce != nonce; ++i)
+        if (paths_[i].mtu.answered(nonce, env.now)) return path_answered(env, pass.effects, i);
     if (i == paths_.size()) return env.counters.drop(Drop::heartbeat_ack_unmatched);
     Path& path = paths_[i];
     if (path.hb_timeout != kNever) path.measured(env.profile, env.now - path.hb_sent_at);
@@ -342,6 +347,7 @@ void Association::on_heartbeat_ack(Environment& env, ReceivePass& pass, const wi
     path_answered(env, pass.effects, i);
     if (!was_confirmed) {  // 5.4
         path.schedule_heartbeat(env);
+        path.mtu.begin(env.profile, env.now);
         pass.effects.add(Event::path_up, static_cast<std::uint8_t>(i));
     }
 }

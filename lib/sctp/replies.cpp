@@ -11,7 +11,8 @@ namespace signalbox::sctp {
 
 Association::Reply* Association::reply_for(Environment& env, const Packet& packet,
                                            VerificationTag tag, std::size_t bytes) {
-    const std::size_t mtu = env.profile.path_mtu_bytes - (packet.source.is_v4() ? 20u : 40u);
+    const std::size_t mtu =
+        first_mtu(env.profile, packet.source.is_v4()) - (packet.source.is_v4() ? 20u : 40u);
     const std::size_t capacity = std::min(
         {mtu, bytes + wire::SctpHeader::kBytes, mem::BlockPool::kMaxBytes - sizeof(Reply)});
     if (reply_count_ >= kMaxReplies) return nullptr;

@@ -94,13 +94,13 @@ void Outbound::count_misses(Environment& env, PathSet& paths, Tsn gap_end, const
     recovery_exit_ = next_tsn_ - 1u;
     env.counters.add(Count::tx_fast_retransmits);
     for (std::size_t i = 0; i < paths.size(); ++i)
-        if ((lossy >> i & 1) != 0) paths[i].window_after_loss(env.profile);
+        if ((lossy >> i & 1) != 0) paths[i].window_after_loss();
 }
 
 void Outbound::grow_windows(Environment& env, PathSet& paths, const Acked& acked) {
     for (std::size_t i = 0; i < paths.size(); ++i) {
         Path& path = paths[i];
-        const std::uint32_t segment = path.packet_bytes(env.profile) - kCommonHeaderBytes;
+        const std::uint32_t segment = path.packet_bytes() - kCommonHeaderBytes;
         const bool full = acked.flight_before[i] + segment >
                           path.cwnd_bytes;  // no whole packet more would have fit
         if (acked.bytes[i] != 0 && acked.cumulative_moved && !in_recovery_) {

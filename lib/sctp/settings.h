@@ -34,7 +34,8 @@ struct Profile {
     std::uint16_t streams_in = 65535;
     std::uint32_t receive_window_bytes = 256 * 1024;
     std::uint32_t send_buffer_bytes = 1024 * 1024;
-    std::uint16_t path_mtu_bytes = 1500;  // IP packet size
+    std::uint16_t path_mtu_bytes = 1500;  // IP packet size; with probing the largest one tried
+    bool path_mtu_probe = false;          // RFC 8899
     std::uint8_t dscp = 0;
     bool partial_reliability = true;    // RFC 3758 offered
     bool stream_reset = false;          // RFC 6525 offered

@@ -52,10 +52,12 @@ void Association::path_answered(Environment& env, Effects& effects, std::size_t 
 void Association::start_heartbeats(Environment& env) {
     bool unconfirmed = false;
     for (std::size_t i = 0; i < paths_.size(); ++i) {
-        if (paths_[i].confirmed)
-            paths_[i].schedule_heartbeat(env);
-        else
+        if (!paths_[i].confirmed) {
             unconfirmed = true;
+            continue;
+        }
+        paths_[i].schedule_heartbeat(env);
+        paths_[i].mtu.begin(env.profile, env.now);
     }
     verify_due_ = unconfirmed ? env.now : kNever;
 }
@@ -79,7 +81,9 @@ void Association::verify_next_path(Environment& env) {
 }
 
 void Association::on_t3(Environment& env, Effects& effects, std::size_t index) {
-    if (out_.time_out(env, paths_, index)) count_failure(env, effects, index);
+    if (!out_.time_out(env, paths_, index)) return;
+    paths_[index].mtu.timed_out(env.profile, paths_[index].remote.is_v4(), env.now);
+    count_failure(env, effects, index);
 }
 
 /// RFC 3758 3.5 F: FORWARD TSN is guarded as DATA is. With DATA in flight T3 does the counting.
@@ -162,6 +166,7 @@ void Association::advance(Environment& env, Effects& effects) {
             }
         }
         if (state_ != State::closed && path.hb_due <= env.now) on_heartbeat_due(env, i);
+        if (path.mtu.deadline() <= env.now) path.mtu.expire(env.now, path.usable_for_data());
     }
     if (state_ != State::closed) {
         if (verify_due_ <= env.now) verify_next_path(env);

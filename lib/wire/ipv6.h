@@ -117,4 +117,21 @@ constexpr std::size_t write_ipv6_header(std::span<std::uint8_t> out, const IpHea
     return kIpv6HeaderBytes;
 }
 
+inline constexpr std::size_t kIpv6FragmentHeaderBytes = 8;
+
+/// RFC 8200 4.5: behind the IPv6 header, whose next header is 44. Returns its length, 0 when `out`
+/// is too short.
+constexpr std::size_t write_ipv6_fragment_header(std::span<std::uint8_t> out,
+                                                 std::uint8_t next_header,
+                                                 const IpFragment& fragment) {
+    if (out.size() < kIpv6FragmentHeaderBytes) return 0;
+    out[0] = next_header;
+    out[1] = 0;
+    store_u16(
+        out, 2,
+        static_cast<std::uint16_t>((fragment.offset_bytes & 0xfff8u) | (fragment.more ? 1 : 0)));
+    store_u32(out, 4, fragment.identification);
+    return kIpv6FragmentHeaderBytes;
+}
+
 }  // namespace signalbox::wire

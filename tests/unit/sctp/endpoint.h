@@ -71,8 +71,10 @@ class TestSink final : public TransmitSink {
         sent.push_back({datagram.source,
                         datagram.destination,
                         {buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(bytes)}});
+        fragmentable += !datagram.dont_fragment;
     }
     std::deque<InFlight> sent;
+    std::size_t fragmentable = 0;  // packets that IP may cut
     bool refuse = false;
 
  private:
