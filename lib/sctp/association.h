@@ -204,6 +204,8 @@ class Association {
 
     // network_error.cpp
     bool quotes_us(const NetworkError& error) const;
+    void peer_unreachable(Environment& env, Effects& effects, std::size_t path);
+    void count_unreachable(Environment& env, Effects& effects, std::size_t path);
 
     // closing.cpp
     void on_shutdown(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
@@ -259,6 +261,7 @@ class Association {
         kNever;  // T5-shutdown-guard, and the bound of every other closing state (HS-11)
     Time verify_due_ = kNever;  // next HEARTBEAT to an unconfirmed path
     Time control_sent_at_{};
+    Time heard_at_{};                     // last packet with the right tag
     StoredPiece* cookie_ = nullptr;       // client: until COOKIE ACK
     StoredPiece* init_report_ = nullptr;  // client: parameters of INIT ACK to be reported (3.2.2)
     Reply* replies_ = nullptr;

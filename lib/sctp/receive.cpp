@@ -117,6 +117,7 @@ void Association::receive(Environment& env, const Packet& packet, Effects& effec
         return;
     }
     if (!tag_acceptable(env, packet)) return;
+    if (packet.tag == local_tag_) heard_at_ = env.now;
     ReceivePass pass{.packet = packet, .effects = effects};
     pass.path = paths_.find(packet.source);
     std::size_t control = 0;

@@ -28,11 +28,30 @@ NetworkError about(const Endpoint& sender, IcmpKind kind, const IpAddress& remot
 TEST_CASE("PATH-8: protocol unreachable that quotes the peer's tag ends the association silently") {
     Pair pair{40};
     pair.connect();
+    pair.a.now += pair.a.association->path(0).rto;  // nothing was heard for so long
     tell(pair.a, about(pair.a, IcmpKind::protocol_unreachable));
     CHECK(pair.a.count(Event::aborted) == 1);
     CHECK(pair.a.state() == State::closed);
     CHECK(pair.capture().empty());  // as an ABORT: nothing answers it
     CHECK(pair.a.counters.get(Count::icmp_errors) == 1);
+}
+
+TEST_CASE("PATH-8: a peer that was heard a moment ago is asked first, one that is gone ends then") {
+    const bool gone = GENERATE(true, false);
+    Pair pair{45};
+    pair.connect();
+    // The kernel below the peer's process: full buffer, or nobody there any more.
+    if (gone) pair.lose = [](const InFlight& p) { return p.destination == kZ1; };
+    tell(pair.a, about(pair.a, IcmpKind::protocol_unreachable));
+    CHECK(pair.a.state() == State::established);
+    CHECK(pair.a.association->path(0).error_count == 1);
+    const Duration rto = pair.a.association->path(0).rto;
+    pair.advance(rto);
+    CHECK(pair.a.counters.get(Count::heartbeats_sent) == 1);
+    pair.advance(100ms);
+    tell(pair.a, about(pair.a, IcmpKind::protocol_unreachable));
+    CHECK((pair.a.state() == State::closed) == gone);
+    CHECK(pair.a.count(Event::aborted) == (gone ? 1 : 0));
 }
 
 TEST_CASE("PATH-8, V06: an error with a wrong tag, no tag or a stranger's address is nothing") {
@@ -96,6 +115,7 @@ TEST_CASE("PATH-8: port unreachable is for UDP: ignored, but ends an encapsulate
     CHECK(pair.a.association->path(0).error_count == 0);
     CHECK(pair.a.drops(Drop::icmp_ignored) == 1);
     error.encapsulated = true;
+    pair.a.now += pair.a.association->path(0).rto;
     tell(pair.a, error);
     CHECK(pair.a.state() == State::closed);
 }
