@@ -102,7 +102,7 @@ void Association::FlushPass::close() {
 /// before the path's MTU fell; IP cuts that into pieces (RFC 9260 7.3).
 bool Association::FlushPass::open_for(std::size_t path, const OutChunk& chunk) {
     close();
-    const std::size_t needed = kCommonHeaderBytes + chunk.wire_bytes();
+    const std::size_t needed = kCommonHeaderBytes + a_.out_.wire_bytes(chunk);
     const std::size_t usual = a_.paths_[path].packet_bytes();
     if (!open(path, a_.remote_tag_, std::max(needed, usual))) return false;
     fragment_ = needed > usual;
