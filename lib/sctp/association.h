@@ -261,7 +261,7 @@ class Association {
         kNever;  // T5-shutdown-guard, and the bound of every other closing state (HS-11)
     Time verify_due_ = kNever;  // next HEARTBEAT to an unconfirmed path
     Time control_sent_at_{};
-    Time heard_at_{};                     // last packet with the right tag
+    Time heard_at_{};                     // last DATA, SACK or HEARTBEAT ACK
     StoredPiece* cookie_ = nullptr;       // client: until COOKIE ACK
     StoredPiece* init_report_ = nullptr;  // client: parameters of INIT ACK to be reported (3.2.2)
     Reply* replies_ = nullptr;

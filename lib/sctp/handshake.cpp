@@ -22,6 +22,7 @@ void Association::forget_cookie(Environment& env) {
 
 void Association::establish(Environment& env, Effects& effects, Event event) {
     set_state(State::established);
+    heard_at_ = env.now;
     control_timer_ = guard_timer_ = kNever;
     control_count_ = 0;
     error_count_ = 0;

@@ -117,7 +117,6 @@ void Association::receive(Environment& env, const Packet& packet, Effects& effec
         return;
     }
     if (!tag_acceptable(env, packet)) return;
-    if (packet.tag == local_tag_) heard_at_ = env.now;
     ReceivePass pass{.packet = packet, .effects = effects};
     pass.path = paths_.find(packet.source);
     std::size_t control = 0;
@@ -269,6 +268,7 @@ void Association::on_fragment(Environment& env, ReceivePass& pass, const Fragmen
                           4);
     }
     pass.data = true;
+    heard_at_ = env.now;
     if (env.short_of_pages) return env.counters.drop(Drop::data_no_memory);  // DAT-1
     switch (in_.receive(env, data, pass.effects)) {
         case DataOutcome::accepted:
@@ -309,6 +309,7 @@ void Association::on_sack(Environment& env, ReceivePass& pass, const wire::Chunk
 void Association::on_acknowledged(Environment& env, ReceivePass& pass, AckOutcome outcome) {
     switch (outcome) {
         case AckOutcome::applied:
+            heard_at_ = env.now;
             error_count_ = out_.touched_paths() != 0 ? std::uint16_t{0} : error_count_;
             for (std::size_t i = 0; i < paths_.size(); ++i)
                 if ((out_.touched_paths() >> i & 1) != 0) {
@@ -340,6 +341,7 @@ void Association::on_heartbeat_ack(Environment& env, ReceivePass& pass, const wi
         if (paths_[i].mtu.answered(nonce, env.now)) return path_answered(env, pass.effects, i);
     if (i == paths_.size()) return env.counters.drop(Drop::heartbeat_ack_unmatched);
     Path& path = paths_[i];
+    heard_at_ = env.now;
     if (path.hb_timeout != kNever) path.measured(env.profile, env.now - path.hb_sent_at);
     path.hb_nonce = 0;
     path.hb_timeout = kNever;
