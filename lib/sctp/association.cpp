@@ -103,8 +103,8 @@ SendStatus Association::send(Environment& env, StreamId stream, Ppid ppid, bool 
                              std::span<const std::span<const std::uint8_t>> pieces,
                              const Reliability& reliability) {
     if (state_ != State::established && state_ != State::cookie_echoed) return SendStatus::not_open;
-    const SendStatus status = out_.enqueue(env, stream, ppid, unordered, pieces,
-                                           paths_.packet_bytes(), reliability);
+    const SendStatus status =
+        out_.enqueue(env, stream, ppid, unordered, pieces, paths_.packet_bytes(), reliability);
     check();
     return status;
 }
