@@ -37,8 +37,8 @@ void Worker::State::obey(const Record& record, Time now) {
     sctp::Environment env = environment(*slot, now);
     if (h.kind == RecordKind::send) {
         const std::span<const std::uint8_t> pieces[] = {record.bytes};
-        // The send buffer is the bound of what management may have waiting for a peer. One that
-        // does not even read its acknowledgements is closed, alone (sigtran.md decision 8).
+        // Of the send buffer DATA leaves a part to management. A peer that does not even read that
+        // is closed, alone (sigtran.md decision 8).
         if (slot->association.send(env, h.stream, kPpidM3ua, false, pieces) ==
             sctp::SendStatus::buffer_full) {
             counters.drop(Drop::m3ua_management_overflow);
@@ -81,7 +81,7 @@ bool Worker::State::message_for(const Record& record, Time now) {
     if (pending[as.value].first != nullptr &&
         snapshot->distribution.servers[as.value].mode != sigtran::TrafficMode::broadcast)
         return reroute(record.header.peer, record.bytes), true;
-    sctp::Environment env = environment(*slot, now);
+    sctp::Environment env = environment_for_data(*slot, now);
     const std::span<const std::uint8_t> pieces[] = {record.bytes};
     switch (slot->association.send(env, record.header.stream, kPpidM3ua, false, pieces)) {
         case sctp::SendStatus::ok:

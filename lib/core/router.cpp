@@ -191,7 +191,7 @@ Routed Worker::State::to_peer(PeerIndex peer, AsIndex as_index, const sigtran::A
     }
     Slot* slot = find(link.ref);
     if (slot == nullptr) return Routed::again;  // ended in this very turn
-    sctp::Environment env = environment(*slot, Time{});
+    sctp::Environment env = environment_for_data(*slot, Time{});
     switch (slot->association.send(env, *stream, kPpidM3ua, false, pieces)) {
         case sctp::SendStatus::ok:
             break;

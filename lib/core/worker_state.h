@@ -154,6 +154,14 @@ struct Worker::State {
     sctp::Environment environment(const Slot& slot, Time now) {
         return environment(slot.listener, slot.profile, now);
     }
+    /// For sending DATA: a part of the send buffer stays free for management, whose overflow is the
+    /// end of an association.
+    sctp::Environment environment_for_data(const Slot& slot, Time now) {
+        constexpr std::uint32_t kPart = 16;
+        sctp::Environment env = environment(slot, now);
+        env.kept_send_bytes = env.profile.send_buffer_bytes / kPart;
+        return env;
+    }
     void mark_dirty(Slot& slot) {
         if (slot.dirty) return;
         slot.dirty = true;

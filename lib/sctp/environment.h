@@ -42,7 +42,8 @@ struct Environment {
     CookieKeys& cookies;
     Counters& counters;
     std::span<std::uint8_t>
-        scratch;                  // kMaxMessageBytes: reassembled messages are made contiguous here
+        scratch;  // kMaxMessageBytes: reassembled messages are made contiguous here
+    std::uint32_t kept_send_bytes = 0;  // of the send buffer: for what matters more than this
     bool short_of_pages = false;  // DATA counts as not received: what it delivers may have to wait
 };
 

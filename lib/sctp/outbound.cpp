@@ -96,7 +96,8 @@ SendStatus Outbound::enqueue(Environment& env, StreamId stream, Ppid ppid, bool 
     std::size_t total = 0;
     for (const auto& piece : pieces) total += piece.size();
     if (total == 0 || total > kMaxMessageBytes) return SendStatus::too_long;
-    if (queued_bytes_ + total > env.profile.send_buffer_bytes) return SendStatus::buffer_full;
+    if (queued_bytes_ + total + env.kept_send_bytes > env.profile.send_buffer_bytes)
+        return SendStatus::buffer_full;
     if ((!unordered || interleaved()) && next_number(env, stream, unordered) == nullptr)
         return SendStatus::no_memory;
     if (!queue_.prepare(env, stream)) return SendStatus::no_memory;

@@ -422,3 +422,23 @@ TEST_CASE("DAT-11: after the end, unsent and unacknowledged messages are taken b
     CHECK_FALSE(was_sent);
     CHECK(pair.a.association->queued_bytes() == 0);
 }
+
+TEST_CASE("decision 8: what is kept of the send buffer is there for what matters more") {
+    Pair pair{85};
+    pair.connect();
+    Environment data = pair.a.env();
+    data.kept_send_bytes = data.profile.send_buffer_bytes / 16;
+    const std::vector<std::uint8_t> user(1000);
+    const std::span<const std::uint8_t> pieces[] = {user};
+    const auto send = [&](Environment& env) {
+        return pair.a.association->send(env, StreamId{1}, Ppid{3}, false, pieces);
+    };
+    std::size_t sent = 0;
+    while (send(data) == SendStatus::ok) ++sent;
+    CHECK(send(data) == SendStatus::buffer_full);
+    CHECK(sent == data.profile.send_buffer_bytes / 16 * 15 / 1000);
+    Environment management = pair.a.env();
+    std::size_t more = 0;
+    while (send(management) == SendStatus::ok) ++more;
+    CHECK(more * 1000 > data.profile.send_buffer_bytes / 16 - 2000);
+}
