@@ -142,12 +142,14 @@ RouteAnswer Node::explain(const RouteQuestion& q) const {
     const Settings& settings = s.settings();
     const std::uint16_t instance = settings.servers[q.from.value].instance;
     const mtp3::Decision decision = s.plan->routes.route(
-        instance, {.opc = q.opc,
-                   .dpc = q.dpc,
-                   .service_indicator = q.service_indicator,
-                   .network_indicator = settings.instances[instance].network_indicator,
-                   .priority = 0,
-                   .sls = q.sls});
+        instance,
+        {.opc = q.opc,
+         .dpc = q.dpc,
+         .service_indicator = q.service_indicator,
+         .network_indicator = settings.instances[instance].network_indicator,
+         .priority = 0,
+         .sls = q.sls},
+        [&now](AsIndex as) { return reach_of(now.distribution.servers[as.value].state); });
     RouteAnswer answer;
     answer.refused = decision.refused;
     answer.as = decision.as;

@@ -126,14 +126,7 @@ mtp3::Decision Worker::State::find_route(std::uint16_t instance, const mtp3::Lab
     return plan().routes.route(instance, label, [&](AsIndex as) {
         if (shared.pending_messages[as.value].load(std::memory_order_acquire) != 0)
             others_first = true;
-        switch (snapshot->distribution.servers[as.value].state) {
-            case sigtran::AsState::active:
-                return mtp3::Reach::available;
-            case sigtran::AsState::pending:
-                return mtp3::Reach::queueing;
-            default:
-                return mtp3::Reach::none;
-        }
+        return reach_of(snapshot->distribution.servers[as.value].state);
     });
 }
 

@@ -34,6 +34,12 @@ struct PeerLink {
     bool up = false;
 };
 
+/// How an AS in this state takes messages, for the choice among routes.
+constexpr mtp3::Reach reach_of(sigtran::AsState state) {
+    if (state == sigtran::AsState::active) return mtp3::Reach::available;
+    return state == sigtran::AsState::pending ? mtp3::Reach::queueing : mtp3::Reach::none;
+}
+
 using Links = PublishedArray<PeerLink, 64>;
 
 /// The configuration as workers use it; a reload replaces it as a whole. Immutable.
