@@ -87,6 +87,8 @@ constexpr Key kProfile[] = {
                    "between heartbeats of an idle path")),
     fresh(duration("sack_delay", 0, 500 * kMs, "", "longest wait for a SACK (RFC 9260 6.2)")),
     fresh(duration("cookie_life", kSecond, 3600 * kSecond, "", "how long a state cookie is good")),
+    fresh(duration("stall_limit", 0, 3600 * kSecond, "",
+                   "a peer that answers but consumes nothing is aborted after it; 0: never")),
     fresh(integer("streams_out", 1, 65535, "", "outgoing streams asked for")),
     fresh(integer("streams_in", 1, 65535, "", "incoming streams allowed")),
     fresh(size("receive_window", kMinReceiveWindow, kGiB, "", "received bytes that may wait")),

@@ -65,6 +65,7 @@ std::string preset_value(std::int64_t preset, std::string_view key) {
         {"heartbeat_interval", write_duration(p.heartbeat_interval.count())},
         {"sack_delay", write_duration(p.sack_delay.count())},
         {"cookie_life", write_duration(p.cookie_life.count())},
+        {"stall_limit", write_duration(p.stall_limit.count())},
         {"streams_out", number(p.streams_out)},
         {"streams_in", number(p.streams_in)},
         {"receive_window", write_size(p.receive_window_bytes)},
@@ -104,6 +105,7 @@ sctp::Profile Loader::load_profile(const Node& node) {
     overlay(node, "heartbeat_interval", p.heartbeat_interval);
     overlay(node, "sack_delay", p.sack_delay);
     overlay(node, "cookie_life", p.cookie_life);
+    overlay(node, "stall_limit", p.stall_limit);
     overlay(node, "streams_out", p.streams_out);
     overlay(node, "streams_in", p.streams_in);
     overlay(node, "receive_window", p.receive_window_bytes);

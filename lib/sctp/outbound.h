@@ -141,6 +141,8 @@ class Outbound {
     /// Since when the oldest queued message waits without progress; kNever: nothing is queued
     /// (DAT-6, D09).
     Time stalled_since() const { return drained() ? kNever : progress_at_; }
+    /// The peer answered the last transmission, and its window is closed still.
+    bool peer_consumes_nothing() const { return closed_and_answered_ && !drained(); }
     bool nothing_outstanding() const { return head_ == nullptr; }
     std::uint32_t queued_bytes() const { return queued_bytes_; }
     std::uint32_t peer_window() const { return peer_window_; }

@@ -30,6 +30,8 @@ struct Profile {
     Duration heartbeat_interval = 30'000ms;
     Duration sack_delay = 200ms;
     Duration cookie_life = 60'000ms;
+    /// A peer that answers and consumes nothing for so long is aborted (D09); 0: never (RFC 9260).
+    Duration stall_limit{};
     std::uint16_t streams_out = 16;
     std::uint16_t streams_in = 65535;
     std::uint32_t receive_window_bytes = 256 * 1024;
@@ -53,7 +55,8 @@ inline constexpr Profile kProfileSigtranLan{.rto_initial = 120ms,
                                             .association_max_retransmits = 8,
                                             .potentially_failed_after = 0,
                                             .heartbeat_interval = 1000ms,
-                                            .sack_delay = 50ms};
+                                            .sack_delay = 50ms,
+                                            .stall_limit = 10'000ms};
 inline constexpr Profile kProfileSigtranWan{.rto_initial = 500ms,
                                             .rto_min = 300ms,
                                             .rto_max = 2000ms,
@@ -61,6 +64,7 @@ inline constexpr Profile kProfileSigtranWan{.rto_initial = 500ms,
                                             .association_max_retransmits = 8,
                                             .potentially_failed_after = 1,
                                             .heartbeat_interval = 5000ms,
-                                            .sack_delay = 150ms};
+                                            .sack_delay = 150ms,
+                                            .stall_limit = 10'000ms};
 
 }  // namespace signalbox::sctp

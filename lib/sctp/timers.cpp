@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sctp/association.h"
+#include "wire/error_causes.h"
 
 namespace signalbox::sctp {
 
@@ -147,6 +148,13 @@ void Association::advance(Environment& env, Effects& effects) {
         pending_ |= kAbort;
         abort_cause_ = 0;
         finish(env, effects, Event::lost);
+        check();
+        return;
+    }
+    // DAT-6, D09: 6.1 A probes for ever; policy may end it. The timer of the probes brings us here.
+    if (env.profile.stall_limit != Duration::zero() && out_.peer_consumes_nothing() &&
+        env.now - out_.stalled_since() > env.profile.stall_limit) {
+        abort_with(env, effects, wire::code(wire::Cause::user_initiated_abort));
         check();
         return;
     }

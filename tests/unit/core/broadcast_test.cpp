@@ -177,7 +177,8 @@ TEST_CASE("decision 8: an ASP that does not read its management messages is clos
     CHECK(other.association->state() == sctp::State::established);
 }
 
-TEST_CASE("T(beat): DATA that a worker takes keeps the ASP alive; silence gets BEAT, then ABORT") {
+TEST_CASE("T(beat): DATA that a worker takes keeps the ASP alive; silence gets BEAT, then ABORT",
+          "[m3ua-field-02]") {
     core::Settings settings = one_asp_per_server(2);
     settings.peers[0].m3ua.beat_interval = 500ms;
     CoreLab lab(std::move(settings), {});

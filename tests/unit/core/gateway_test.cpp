@@ -73,7 +73,8 @@ struct TwoServers {
 
 }  // namespace
 
-TEST_CASE("two application servers exchange messages both ways through one worker") {
+TEST_CASE("two application servers exchange messages both ways through one worker",
+          "[mtr-v-001][mtr-v-002]") {
     TwoServers t(1);
     exchange(t.lab, *t.a, 100, 1000, 1001, 2000);
     exchange(t.lab, *t.z, 101, 1001, 1000, 2000);
@@ -187,7 +188,8 @@ TEST_CASE(
     CHECK(data_of(a).size() == 1);
 }
 
-TEST_CASE("HS-3: a stranger's INIT is refused before any work, and leaves no state") {
+TEST_CASE("HS-3: a stranger's INIT is refused before any work, and leaves no state",
+          "[m3ua-field-10]") {
     core::Settings settings = one_asp_per_server(2);
     CoreLab lab(settings, {});
     lab.start(PeerIndex{0});

@@ -334,6 +334,42 @@ TEST_CASE("DAT-6: into a closed window goes one chunk after an RTO, whole or a f
     }
 }
 
+TEST_CASE(
+    "D09, DAT-6: a peer that answers and never consumes is aborted by policy, its messages come "
+    "back") {
+    Profile profile = kProfileSigtranLan;
+    profile.receive_window_bytes = 8000;
+    Pair pair{77, profile};
+    pair.connect();
+    pair.z.consuming = false;
+    int accepted = 0;
+    for (int i = 0; i < 40; ++i)
+        accepted += pair.a.send(0, std::string(500, 'x')) == SendStatus::ok;
+    pair.advance(9s);
+    CHECK(pair.a.state() == State::established);
+    CHECK(pair.now - pair.a.association->stalled_since() > 8s);
+    pair.advance(2s);
+    CHECK(pair.a.state() == State::closed);
+    CHECK(pair.a.count(Event::aborted) == 1);
+    CHECK(pair.z.saw(Event::aborted));
+    Environment env = pair.a.env();
+    int back = 0;
+    while (pair.a.association->take_back(env)) ++back;
+    pair.z.consuming = true;
+    CHECK(back > 20);
+    CHECK(back < accepted);
+    // One that consumes slowly is no such peer, nor is one that is not heard.
+    Pair slow{78, profile};
+    slow.connect();
+    slow.z.consuming = false;
+    for (int i = 0; i < 40; ++i) slow.a.send(0, std::string(500, 'x'));
+    for (int s = 0; s < 10; ++s) {
+        slow.advance(4s);
+        slow.z.drain_ready();
+    }
+    CHECK(slow.a.state() == State::established);
+}
+
 TEST_CASE("DAT-5: what was reported missing goes again before anything new", "[d-v-8-9]") {
     Sender s;
     s.send(4);

@@ -22,7 +22,8 @@ PeerSettings with_asp_id(std::uint32_t id) {
 }  // namespace
 
 TEST_CASE(
-    "SG 3: ASPUP in ASP-DOWN is acknowledged, the ASP is INACTIVE, then it hears the AS state") {
+    "SG 3: ASPUP in ASP-DOWN is acknowledged, the ASP is INACTIVE, then it hears the AS state",
+    "[aspsm-v-001][aspsm-v-003]") {
     Story s = one_as();
     CHECK(s.associate(A).empty());
     CHECK(s.tell(A, aspup()) == Said{"A ASPUP_ACK", "A NTFY status=1/2 rc=100"});
@@ -30,7 +31,7 @@ TEST_CASE(
     CHECK(s.as() == AsState::inactive);
 }
 
-TEST_CASE("SG 3: ASPUP in ASP-INACTIVE is acknowledged and nothing else happens") {
+TEST_CASE("SG 3: ASPUP in ASP-INACTIVE is acknowledged and nothing else happens", "[aspsm-o-001]") {
     Story s = one_as();
     s.inactive(A);
     CHECK(s.tell(A, aspup()) == Said{"A ASPUP_ACK"});
@@ -39,7 +40,8 @@ TEST_CASE("SG 3: ASPUP in ASP-INACTIVE is acknowledged and nothing else happens"
 
 TEST_CASE(
     "SG 3: ASPUP in ASP-ACTIVE gets Ack and ERR 0x06, the ASP is INACTIVE in all its AS, then "
-    "NTFY") {
+    "NTFY",
+    "[aspsm-o-003]") {
     Story s{{server(100, 10, {A}), server(200, 20, {A})}};
     s.active(A);
     CHECK(s.tell(A, aspup()) ==
@@ -57,14 +59,14 @@ TEST_CASE(
                                      "A NTFY status=1/2 rc=100", "A NTFY status=1/4 rc=200"});
 }
 
-TEST_CASE("SG 3: ASPDN in ASP-DOWN is acknowledged") {
+TEST_CASE("SG 3: ASPDN in ASP-DOWN is acknowledged", "[aspsm-o-004]") {
     Story s = one_as();
     s.associate(A);
     CHECK(s.tell(A, aspdn()) == Said{"A ASPDN_ACK"});
     CHECK(s.tell(A, aspdn()) == Said{"A ASPDN_ACK"});
 }
 
-TEST_CASE("SG 3: ASPDN in ASP-INACTIVE is acknowledged and the ASP is DOWN") {
+TEST_CASE("SG 3: ASPDN in ASP-INACTIVE is acknowledged and the ASP is DOWN", "[aspsm-v-005]") {
     Story s = one_as();
     s.inactive(A);
     CHECK(s.tell(A, aspdn()) == Said{"A ASPDN_ACK"});
@@ -86,7 +88,8 @@ TEST_CASE(
     CHECK(s.asp(A) == AspState::down);
 }
 
-TEST_CASE("SG 3: BEAT is answered in ASP-DOWN, ASP-INACTIVE and ASP-ACTIVE with the same data") {
+TEST_CASE("SG 3: BEAT is answered in ASP-DOWN, ASP-INACTIVE and ASP-ACTIVE with the same data",
+          "[asptm-v-010][asptm-v-011][m3ua-field-01]") {
     Story s = one_as();
     const Message m = beat({parameter(0x0009, {1, 2, 3, 4, 5})});
     const Said echo{"A BEAT_ACK heartbeat=0102030405"};
@@ -120,7 +123,8 @@ TEST_CASE("SG 3: the association lost in ASP-DOWN is nobody's business") {
     CHECK(s.as() == AsState::inactive);
 }
 
-TEST_CASE("SG 3: the association lost in ASP-INACTIVE: DOWN, and the others hear ASP Failure") {
+TEST_CASE("SG 3: the association lost in ASP-INACTIVE: DOWN, and the others hear ASP Failure",
+          "[asptm-i-009]") {
     Story s = one_as();
     s.inactive(A);
     s.inactive(B);
@@ -172,7 +176,8 @@ TEST_CASE(
 
 TEST_CASE(
     "SG 3: a blocked peer keeps its association, its ASPUP is refused with 0x0d, its BEAT is "
-    "answered") {
+    "answered",
+    "[aspsm-v-009][m3ua-field-25]") {
     PeerSettings blocked;
     blocked.admin = Admin::blocked;
     Story s{{server(100, 10, {A})}, {blocked}};

@@ -28,7 +28,8 @@ TEST_CASE("SG 3: ASPAC in ASP-DOWN is refused with 0x06 and not acknowledged") {
 
 TEST_CASE(
     "SG 3: ASPAC of a served routing context in ASP-INACTIVE: Ack with mode and context, ACTIVE, "
-    "NTFY") {
+    "NTFY",
+    "[asptm-v-001][asptm-v-005]") {
     Story s = one_as();
     s.inactive(A);
     CHECK(s.tell(A, aspac({mode(2), rc({100})})) ==
@@ -37,7 +38,8 @@ TEST_CASE(
     CHECK(s.as() == AsState::active);
 }
 
-TEST_CASE("SG 3: ASPAC again in ASP-ACTIVE is acknowledged again, without NTFY") {
+TEST_CASE("SG 3: ASPAC again in ASP-ACTIVE is acknowledged again, without NTFY",
+          "[asptm-i-010][asptm-o-001]") {
     Story s = one_as();
     s.active(A);
     CHECK(s.tell(A, aspac({rc({100})})) == Said{"A ASPAC_ACK mode=2 rc=100"});
@@ -90,7 +92,8 @@ TEST_CASE("SG 3: ASPAC with some routing contexts unknown in ASP-DOWN is refused
     CHECK(s.tell(A, aspac({rc({100, 8})})) == Said{"A ERR code=06 diagnostic=20"});
 }
 
-TEST_CASE("SG 3: ASPAC with only unknown routing contexts gets ERR 0x1a and no Ack") {
+TEST_CASE("SG 3: ASPAC with only unknown routing contexts gets ERR 0x1a and no Ack",
+          "[asptm-i-005]") {
     Story s = one_as();
     s.inactive(A);
     CHECK(s.tell(A, aspac({rc({8})})) == Said{"A ERR code=1a rc=8 diagnostic=16"});
@@ -105,7 +108,8 @@ TEST_CASE("SG 3: a routing context of an AS that has the peer not as a member is
 }
 
 TEST_CASE(
-    "SG 3: ASPAC whose mode conflicts with the AS: ERR 0x06 in DOWN, 0x05 else, and no change") {
+    "SG 3: ASPAC whose mode conflicts with the AS: ERR 0x06 in DOWN, 0x05 else, and no change",
+    "[asptm-i-004]") {
     Story s = one_as();
     s.associate(A);
     CHECK(s.tell(A, aspac({mode(1)})) == Said{"A ERR code=06 diagnostic=16"});
@@ -117,7 +121,7 @@ TEST_CASE(
     CHECK(s.asp(A) == AspState::active);
 }
 
-TEST_CASE("SG 3: a traffic mode that does not exist gets ERR 0x05") {
+TEST_CASE("SG 3: a traffic mode that does not exist gets ERR 0x05", "[asptm-i-003]") {
     Story s = one_as();
     s.inactive(A);
     CHECK(s.tell(A, aspac({mode(0)})) == Said{"A ERR code=05 diagnostic=16"});
@@ -133,7 +137,8 @@ TEST_CASE("SG 3: of two AS with different modes only the one that fits the ASPAC
 }
 
 TEST_CASE(
-    "SG 3: ASPAC without routing context activates every AS of the peer, and the Ack names them") {
+    "SG 3: ASPAC without routing context activates every AS of the peer, and the Ack names them",
+    "[asptm-v-003]") {
     Story s = two_as();
     s.inactive(A);
     CHECK(s.tell(A, aspac()) == Said{"A ASPAC_ACK mode=2 rc=100,200",
@@ -209,7 +214,7 @@ TEST_CASE("SG 3: ASPIA in ASP-DOWN is refused with 0x06") {
     CHECK(s.tell(A, aspia()) == Said{"A ERR code=06 diagnostic=8"});
 }
 
-TEST_CASE("SG 3: ASPIA in ASP-INACTIVE is acknowledged, again and again") {
+TEST_CASE("SG 3: ASPIA in ASP-INACTIVE is acknowledged, again and again", "[asptm-o-003]") {
     Story s = one_as();
     s.inactive(A);
     CHECK(s.tell(A, aspia({rc({100})})) == Said{"A ASPIA_ACK rc=100"});
@@ -229,7 +234,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "SG 3: ASPIA of the last ASP: Ack, AS-PENDING with T(r), NTFY AS-Pending to all that are up") {
+    "SG 3: ASPIA of the last ASP: Ack, AS-PENDING with T(r), NTFY AS-Pending to all that are up",
+    "[asptm-v-006][asptm-v-008]") {
     Story s = one_as();
     s.active(A);
     s.inactive(B);
@@ -250,7 +256,8 @@ TEST_CASE(
     CHECK(s.tell(A, aspia({rc({8})})) == Said{"A ERR code=19 rc=8 diagnostic=16"});
 }
 
-TEST_CASE("override: the displaced ASP hears that an alternate is active, with its identifier") {
+TEST_CASE("override: the displaced ASP hears that an alternate is active, with its identifier",
+          "[asptm-v-013][asptm-v-014]") {
     Story s = one_as(TrafficMode::override_);
     s.active(A);
     s.associate(B);

@@ -46,7 +46,7 @@ TEST_CASE("SG 3: DAUD in ASP-ACTIVE: DUNA, then DAVA, with the same routing cont
     CHECK(s.tell(A, daud({rc({100}), affected({20})})) == Said{"A DAVA rc=100 pc=20"});
 }
 
-TEST_CASE("decision 9: DAUD for an unknown point code is answered DUNA") {
+TEST_CASE("decision 9: DAUD for an unknown point code is answered DUNA", "[m3ua-field-23]") {
     Story s = two_as();
     s.active(A);
     CHECK(s.tell(A, daud({affected({999})})) == Said{"A DUNA pc=999"});
@@ -173,7 +173,8 @@ TEST_CASE(
 
 TEST_CASE(
     "DAVA goes to the active ASPs of the other AS when an AS becomes available, DUNA when T(r) is "
-    "over") {
+    "over",
+    "[ssnm-003][ssnm-004][m3ua-field-18]") {
     Story s = two_as();
     s.active(A);
     s.inactive(B);
@@ -258,7 +259,8 @@ TEST_CASE(
     CHECK(s.refuse(A, m, Drop::mtp3_no_route) == Said{"A DUNA rc=100 pc=20"});
 }
 
-TEST_CASE("RFC 4666 3.4.5: DATA to a user of our own point code is answered DUPU") {
+TEST_CASE("RFC 4666 3.4.5: DATA to a user of our own point code is answered DUPU",
+          "[m3ua-field-22]") {
     Story s = two_as();
     s.active(A);
     const Message m = data({rc({100}), protocol_data({.opc = 10, .dpc = 1, .si = 5})});

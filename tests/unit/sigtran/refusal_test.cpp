@@ -43,7 +43,8 @@ TEST_CASE("SG 3: DUNA, DAVA, DRST and DUPU from an ASP get ERR 0x06 in every sta
     });
 }
 
-TEST_CASE("SG 3: REG REQ and DEREG REQ get ERR 0x03 in every state: registration is off") {
+TEST_CASE("SG 3: REG REQ and DEREG REQ get ERR 0x03 in every state: registration is off",
+          "[m3ua-field-13]") {
     in_every_state([](Story& s) {
         CHECK(s.tell(A, message(9, 1, {parameter(0x207, Message(1000, 1))})) ==
               Said{"A ERR code=03 diagnostic=40"});
@@ -73,7 +74,8 @@ TEST_CASE(
     });
 }
 
-TEST_CASE("M01: another version gets ERR 0x01, in a message of our version") {
+TEST_CASE("M01: another version gets ERR 0x01, in a message of our version",
+          "[aspsm-i-001][mtr-i-001]") {
     in_every_state([](Story& s) {
         CHECK(s.tell(A, with_octet(aspup(), 0, 2)) == Said{"A ERR code=01 diagnostic=8"});
     });
@@ -84,7 +86,9 @@ TEST_CASE("M01: another version gets ERR 0x01, in a message of our version") {
               .starts_with("A ERR code=01"));
 }
 
-TEST_CASE("M01: an unknown class gets ERR 0x03, an unknown type in a known class 0x04") {
+TEST_CASE(
+    "M01: an unknown class gets ERR 0x03, an unknown type in a known class 0x04",
+    "[aspsm-i-002][aspsm-i-003][aspsm-i-004][asptm-i-006][asptm-i-008][mtr-i-002][mtr-i-003]") {
     in_every_state([](Story& s) {
         for (const unsigned unknown_class : {5u, 8u, 10u, 255u})
             CHECK(s.tell(A, message(unknown_class, 1)) == Said{"A ERR code=03 diagnostic=8"});

@@ -140,7 +140,7 @@ TEST_CASE("TAB-2: a shard that is held is busy for writers and open for readers"
     CHECK(f.table.remove(f.arena[3]));
 }
 
-TEST_CASE("TAB-4: keys chosen against an unkeyed hash do not deepen the chains") {
+TEST_CASE("TAB-4: keys chosen against an unkeyed hash do not deepen the chains", "[F01]") {
     // 20,000 keys that one XOR-and-fold hash of ports and address sends into one bucket.
     constexpr std::uint32_t kPeers = 20'000;
     Fixture f(kPeers, {.shards = 4, .initial_entries = kPeers, .max_entries = kPeers});
