@@ -79,7 +79,7 @@ TEST_CASE("H01: an INIT flood from random sources costs the good traffic nothing
         const std::size_t free_before = b.pages_free();
         const std::size_t entries = b.target.lab.node->statistics()->table.entries;
         const int sent = b.run([&] {
-            IpAddress source = IpAddress::v4(b.random.u32() & 0x3fffffff | 0x01000000);
+            IpAddress source = IpAddress::v4((b.random.u32() & 0x3fffffff) | 0x01000000);
             if (b.random.below(100) < configured)
                 source = b.target.peer(2 + static_cast<std::uint32_t>(b.random.below(kPeers - 2)));
             return b.target.init(source, kGateway,
