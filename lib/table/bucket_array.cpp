@@ -6,9 +6,10 @@
 namespace signalbox::table {
 namespace {
 
-// Half as many again: at ten entries for each home bucket, 42 % of the homes need one more.
+// Half as many again: at ten entries for each home bucket, 42 % of the homes need one more. And 16,
+// since chance is greater among few homes.
 constexpr std::size_t pool_for(std::size_t homes) {
-    return std::max<std::size_t>(homes / 2, 8);
+    return homes / 2 + 16;
 }
 
 template <class Word>
@@ -43,31 +44,46 @@ BucketArray::BucketArray(std::size_t homes, std::uint64_t salt)
         free_[i] = static_cast<std::uint32_t>(homes_ + pool_ - 1 - i);
 }
 
-bool BucketArray::put(std::uint64_t hash, std::uint32_t line) {
-    const auto place = free_place(hash);
+unsigned BucketArray::max_depth() const {
+    for (unsigned depth = kMaxDepth; depth > 1; --depth)
+        if (chains(depth) != 0) return depth;
+    return 1;
+}
+
+void BucketArray::count_chain(unsigned from_depth, unsigned to_depth) {
+    const auto add = [this](unsigned depth, std::uint32_t n) {
+        auto& cell = chains_[depth];
+        cell.store(cell.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+    };
+    if (from_depth > 1) add(from_depth, ~std::uint32_t{0});
+    if (to_depth > 1) add(to_depth, 1);
+}
+
+bool BucketArray::put(std::uint64_t hash, std::uint32_t line, unsigned max_depth) {
+    const auto place = free_place(hash, max_depth);
     if (place.bucket == nullptr) return false;
     place.bucket->set_tag(place.slot, tag_of(hash));
     place.bucket->lines[place.slot].store(line, std::memory_order_release);
     return true;
 }
 
-BucketArray::Place BucketArray::free_place(std::uint64_t hash) {
+BucketArray::Place BucketArray::free_place(std::uint64_t hash, unsigned max_depth) {
     auto* bucket = &buckets_[home_of(hash)];
     for (unsigned depth = 1;; ++depth) {
         for (unsigned slot = 0; slot < kSlots; ++slot)
             if (bucket->lines[slot].load(std::memory_order_relaxed) == 0) return {bucket, slot};
         const auto next = bucket->next.load(std::memory_order_relaxed);
-        if (next == 0) return extend(*bucket, depth);
+        if (next == 0) return depth < max_depth ? extend(*bucket, depth) : Place{nullptr, 0};
         bucket = &buckets_[next];
     }
 }
 
 BucketArray::Place BucketArray::extend(Bucket& tail, unsigned depth) {
     const auto count = free_count_.load(std::memory_order_relaxed);
-    if (count == 0 || depth == kMaxDepth) return {nullptr, 0};
+    if (count == 0) return {nullptr, 0};
     const auto position = free_[count - 1];
     free_count_.store(count - 1, std::memory_order_relaxed);
-    max_depth_.store(std::max(max_depth(), depth + 1), std::memory_order_relaxed);
+    count_chain(depth, depth + 1);
     tail.next.store(position, std::memory_order_release);
     return {&buckets_[position], 0};
 }
@@ -95,7 +111,8 @@ void BucketArray::drop_empty_tail(Bucket& home) {
         auto* before = &home;
         auto position = home.next.load(std::memory_order_relaxed);
         if (position == 0) return;
-        for (;;) {
+        unsigned depth = 2;
+        for (;; ++depth) {
             const auto next = buckets_[position].next.load(std::memory_order_relaxed);
             if (next == 0) break;
             before = &buckets_[position];
@@ -103,6 +120,7 @@ void BucketArray::drop_empty_tail(Bucket& home) {
         }
         if (!buckets_[position].empty()) return;
         before->next.store(0, std::memory_order_release);
+        count_chain(depth, depth - 1);
         const auto count = free_count_.load(std::memory_order_relaxed);
         free_[count] = position;
         free_count_.store(count + 1, std::memory_order_relaxed);

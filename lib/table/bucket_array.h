@@ -19,9 +19,10 @@ namespace signalbox::table {
 
 inline constexpr unsigned kSlots = 10;
 /// Lines that one lookup may read in an array: the hard bound of TAB-4. At the highest load that
-/// the pool allows, a secret hash makes no chain of more than 5; 32 leaves room for 320 equal keys
-/// (TAB-2).
+/// the pool allows, a secret hash makes no chain of more than 5; so only equal keys can meet it
+/// (TAB-2). An insert goes no deeper than half of it, so that chains which meet in a new array fit.
 inline constexpr unsigned kMaxDepth = 32;
+inline constexpr unsigned kMaxInsertDepth = kMaxDepth / 2;
 
 struct alignas(64) Bucket {
     // all: shard writer: rw, readers: ro
@@ -78,13 +79,20 @@ class BucketArray {
     std::size_t size() const { return homes_ + pool_; }  // with the pool
 
     // Under the shard's lock, from here on.
-    /// False when the pool is used up or the chain is at kMaxDepth; nothing has changed then.
-    bool put(std::uint64_t hash, std::uint32_t line);
+    /// False when the pool is used up or the chain is at `max_depth`; nothing has changed then.
+    bool put(std::uint64_t hash, std::uint32_t line, unsigned max_depth = kMaxDepth);
     /// False when it was not there.
     bool erase(std::uint64_t hash, std::uint32_t line);
     std::size_t pool_free() const { return free_count_.load(std::memory_order_relaxed); }
-    /// Deepest chain since the array was made, in buckets. Any thread.
-    unsigned max_depth() const { return max_depth_.load(std::memory_order_relaxed); }
+    std::size_t pool_used() const { return pool_ - pool_free(); }
+
+    // Any thread.
+    /// Chains of so many buckets, 2 to kMaxDepth; all others have one.
+    std::size_t chains(unsigned depth) const {
+        return chains_[depth].load(std::memory_order_relaxed);
+    }
+    /// Of the deepest chain now, in buckets.
+    unsigned max_depth() const;
 
     /// The array whose entries are being copied into this one; null when all are here. Read BEFORE
     /// looking into this array: null then means that every copy is visible.
@@ -95,17 +103,18 @@ class BucketArray {
         Bucket* bucket;
         unsigned slot;
     };
-    Place free_place(std::uint64_t hash);
+    Place free_place(std::uint64_t hash, unsigned max_depth);
     Place extend(Bucket& tail, unsigned depth);
+    void count_chain(unsigned from_depth, unsigned to_depth);
     void drop_empty_tail(Bucket& home);
 
     std::unique_ptr<Bucket[]> buckets_;
     std::uint64_t salt_;
     std::size_t homes_;
     std::size_t pool_;
-    std::unique_ptr<std::uint32_t[]> free_;    // stack of positions in the pool; shard writer: rw
-    std::atomic<std::uint32_t> free_count_;    // shard writer: rw, control: ro
-    std::atomic<std::uint32_t> max_depth_{1};  // shard writer: rw, all: ro
+    std::unique_ptr<std::uint32_t[]> free_;  // stack of positions in the pool; shard writer: rw
+    std::atomic<std::uint32_t> free_count_;  // shard writer: rw, control: ro
+    std::array<std::atomic<std::uint32_t>, kMaxDepth + 1> chains_{};  // shard writer: rw, all: ro
 };
 
 }  // namespace signalbox::table

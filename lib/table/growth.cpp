@@ -9,7 +9,8 @@
 //     3. previous = null; free the old array after a grace period.
 //
 // When the new array cannot take a chain the move rests in step 2, which is slower but correct, and
-// tries again.
+// tries again. Inserts leave it room (has_room()), and it never gets a smaller pool than the old
+// one fills, so that only thousands of equal keys could bring that about.
 #include <algorithm>
 
 #include "table/shard.h"
@@ -47,11 +48,12 @@ TransportTable::Reason TransportTable::reason_to_move(const Shard& shard) const 
     const auto entries = shard.entries.load(std::memory_order_relaxed);
     if (shard.waits_for_grace) return Reason::none;
     if (entries > kGrowAt * array.homes()) return Reason::growth;
-    if (array.homes() > homes_min_ && entries < kShrinkBelow * array.homes())
+    const auto pool = array.size() - array.homes();
+    if (array.homes() > homes_min_ && entries < kShrinkBelow * array.homes() &&
+        array.pool_used() < pool / kPoolReserve)
         return Reason::shrinking;
     // Deep chains at a moderate load: chosen keys, or many equal ones, which another salt cannot
     // part.
-    const auto pool = array.size() - array.homes();
     if (array.pool_free() < pool / kPoolReserve)
         return shard.rekeyed ? Reason::growth : Reason::rekeying;
     return array.max_depth() > kDepthAlarm && !shard.rekeyed ? Reason::rekeying : Reason::none;
@@ -72,7 +74,9 @@ bool TransportTable::start_move() {
 void TransportTable::begin_move(Shard& shard, Reason reason) {
     const auto entries = shard.entries.load(std::memory_order_relaxed);
     auto homes = shard.array->homes();
-    if (reason == Reason::growth) homes = std::max(homes * 3 / 2, entries / kAfterGrowth);
+    const bool pool_short = shard.array->pool_used() > shard.array->pool_free();
+    if (reason == Reason::growth || (reason == Reason::rekeying && pool_short))
+        homes = std::max(homes * 3 / 2, entries / kAfterGrowth);
     if (reason == Reason::shrinking) homes = std::max(homes_min_, homes / 2);
     auto fresh = std::make_unique<BucketArray>(homes, siphash13(salt_key_, salts_drawn_, 0, 0));
     const Shard::TryLock lock(shard);
@@ -100,7 +104,7 @@ bool TransportTable::continue_move(Shard& shard) {
     const Shard::TryLock lock(shard);
     if (!lock.held()) return false;
     while (shard.copied_homes < end) {
-        if (!copy_chain(from, shard.copied_homes, *shard.array)) return false;
+        if (!copy_chain(from, shard.copied_homes, *shard.array)) return ++resting_, false;
         ++shard.copied_homes;
     }
     if (end < from.homes()) return false;

@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::size_t kHomesMin = 8;
 constexpr std::size_t kEntriesPerHome = 5;  // aimed at when a size is chosen: half full
+// While chains are copied into an array. With so many entries, 18 % of its homes need a second
+// bucket; half of the pool, for 25 %, is kept for the copies. So they find room, and the move ends.
+constexpr std::size_t kMaxLoadInMove = 8;
+constexpr std::size_t kPoolPartForCopies = 2;
 
 }  // namespace
 
@@ -145,13 +149,22 @@ InsertResult TransportTable::insert(Node& node) {
 InsertResult TransportTable::insert_locked(Shard& shard, Node& node) {
     if (is_duplicate(shard, node)) return InsertResult::duplicate;
     if (entries_.fetch_add(1, std::memory_order_relaxed) >= settings_.max_entries ||
-        !shard.newest->put(node.hash, line_of(node))) {
+        !has_room(shard) || !shard.newest->put(node.hash, line_of(node), kMaxInsertDepth)) {
         entries_.fetch_sub(1, std::memory_order_relaxed);
         return InsertResult::full;
     }
     shard.entries.store(shard.entries.load(std::memory_order_relaxed) + 1,
                         std::memory_order_relaxed);
     return InsertResult::inserted;
+}
+
+// An insert must not take the room that a move needs to end: nothing could grow any more then.
+bool TransportTable::has_room(const Shard& shard) const {
+    if (shard.being_copied == nullptr) return true;
+    const auto& array = *shard.newest;
+    const auto pool = array.size() - array.homes();
+    return shard.entries.load(std::memory_order_relaxed) < kMaxLoadInMove * array.homes() &&
+           array.pool_free() > pool / kPoolPartForCopies;
 }
 
 bool TransportTable::is_duplicate(const Shard& shard, const Node& node) const {
@@ -190,11 +203,19 @@ TransportTable::Statistics TransportTable::statistics() const {
         sum.entries += shard.entries.load(std::memory_order_relaxed);
         sum.busy += shard.busy.load(std::memory_order_relaxed);
         sum.buckets += shard.array->size();
+        sum.homes += shard.array->homes();
+        sum.chains[0] += shard.array->homes();
+        for (unsigned depth = 2; depth <= kMaxDepth; ++depth) {
+            const auto chains = shard.array->chains(depth);
+            sum.chains[std::min(depth - 1, kDepthAlarm)] += chains;
+            sum.chains[0] -= chains;
+        }
         sum.max_depth = std::max<std::size_t>(sum.max_depth, shard.array->max_depth());
     }
     sum.growths = growths_;
     sum.shrinks = shrinks_;
     sum.rekeys = rekeys_;
+    sum.resting = resting_;
     return sum;
 }
 

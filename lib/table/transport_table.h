@@ -52,7 +52,7 @@ class TransportTable {
 
     /// Worker: try-lock; busy = not now. duplicate: same key, local and tag. Duplicate check and
     /// insert are one critical section (TAB-2). full: max_entries, or the shard's pool is used up
-    /// before the control thread came to grow it.
+    /// before the control thread came to grow it, or kMaxInsertDepth x kSlots keys are equal.
     InsertResult insert(Node& node);
     /// Worker: false = busy, try again next turn. After true the node's memory may be reused once a
     /// grace period has passed. The node must be inserted.
@@ -69,15 +69,19 @@ class TransportTable {
         for (WalkPosition position; const Node* node = walk_next(position);) fn(*node);
     }
 
+    static constexpr unsigned kDepthAlarm = 4;
     struct Statistics {
-        std::size_t entries = 0, buckets = 0, max_depth = 0;
+        std::size_t entries = 0, buckets = 0, homes = 0, max_depth = 0;
+        /// Chains by depth: of 1, 2, 3, 4 buckets and of more.
+        std::array<std::size_t, kDepthAlarm + 1> chains{};
         std::uint64_t growths = 0, busy = 0;
         std::uint64_t shrinks = 0, rekeys = 0;
+        std::uint64_t resting = 0;  // calls of maintain() in which the new array took no chain
+        /// Something is wrong with keys or room, and a new salt did not mend it.
+        bool alarm() const { return max_depth > kDepthAlarm; }
     };
-    /// Control thread. `max_depth` in buckets: above kDepthAlarm something is wrong with keys or
-    /// room.
+    /// Control thread.
     Statistics statistics() const;
-    static constexpr unsigned kDepthAlarm = 4;
     std::uint64_t hash(const Key& key) const { return hash_(key); }
 
  private:
@@ -98,6 +102,7 @@ class TransportTable {
     void find_in(const BucketArray& array, std::uint64_t hash, Wanted wanted, Node*& best,
                  unsigned& best_rank) const;
     InsertResult insert_locked(Shard& shard, Node& node);
+    bool has_room(const Shard& shard) const;
     bool is_duplicate(const Shard& shard, const Node& node) const;
 
     void free_retired();
@@ -125,7 +130,7 @@ class TransportTable {
     std::uint64_t salts_drawn_ = 0;
     std::size_t next_shard_ = 0;
     Shard* moving_ = nullptr;
-    std::uint64_t growths_ = 0, shrinks_ = 0, rekeys_ = 0;
+    std::uint64_t growths_ = 0, shrinks_ = 0, rekeys_ = 0, resting_ = 0;
 };
 
 }  // namespace signalbox::table
