@@ -251,6 +251,7 @@ bool Worker::advance(Time now, sctp::TransmitSink& sink) {
         s.mark_dirty(slot);
     });
     worked |= s.take_down(now);
+    s.mine.pages.shed();
     return worked || expired > 0 || s.wheel.behind();
 }
 

@@ -116,7 +116,7 @@ BlockPool::Page* BlockPool::page_with_room(std::size_t size_class) noexcept {
 }
 
 void* BlockPool::take(std::size_t bytes) noexcept {
-    if (bytes > kMaxBytes) return nullptr;
+    if (bytes > kMaxBytes || faults_.refuses()) return nullptr;
     const std::size_t size_class = class_of(bytes);
     if (size_class == kWholePage) {
         void* const block = take_page();

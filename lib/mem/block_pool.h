@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mem/fault_point.h"
 #include "mem/page_source.h"
 
 namespace signalbox::mem {
@@ -32,6 +33,7 @@ class BlockPool {
     std::size_t pages_held() const noexcept { return pages_held_; }
     /// Gives back the free page that each class keeps so as not to ask for one at every turn.
     void trim() noexcept;
+    FaultPoint& faults() noexcept { return faults_; }
 
  private:
     static constexpr std::size_t kClasses = 7;  // the last one is whole pages
@@ -44,6 +46,7 @@ class BlockPool {
     PageSource& pages_;
     std::array<Page*, kClasses> partial_{};  // pages with blocks out and blocks free, by class
     std::array<Page*, kClasses> spare_{};    // one page with all blocks free, by class
+    FaultPoint faults_;
     std::size_t in_use_ = 0;
     std::size_t pages_held_ = 0;
 };

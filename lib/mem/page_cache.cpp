@@ -33,7 +33,7 @@ void* PageCache::pop_own() noexcept {
 
 void* PageCache::take() noexcept {
     void* page = nullptr;
-    if (kept_back_ == 0 || available() > kept_back_) {
+    if (!faults_.refuses() && (kept_back_ == 0 || available() > kept_back_)) {
         page = pop_own();
         if (page == nullptr) page = fresh_.pop();
     }
@@ -45,10 +45,17 @@ void* PageCache::take() noexcept {
 void PageCache::give(void* page) noexcept {
     const std::size_t own = own_.load(std::memory_order_relaxed);
     if (own >= target_ && surplus_.push(page)) return;
-    // A full surplus ring is no reason to wait: the list has no limit of its own.
+    // A full surplus ring is no reason to wait: shed() goes on with it.
     std::memcpy(page, &own_first_, sizeof own_first_);
     own_first_ = page;
     own_.store(own + 1, std::memory_order_relaxed);
+}
+
+void PageCache::shed() noexcept {
+    while (own_.load(std::memory_order_relaxed) > target_) {
+        if (surplus_.size() == surplus_.capacity()) return;
+        surplus_.push(pop_own());
+    }
 }
 
 std::size_t PageCache::top_up() {

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mem/fault_point.h"
 #include "mem/page_pool.h"
 #include "mem/page_source.h"
 #include "mem/pointer_ring.h"
@@ -19,7 +20,7 @@ namespace signalbox::mem {
 
 class PageCache final : public PageSource {
  public:
-    /// target_pages: what top_up() fills up to; at most twice as many stay in the worker's hands.
+    /// target_pages: what top_up() fills up to; not many more stay in the worker's hands.
     PageCache(PagePool& pool, std::size_t target_pages);
     /// Both threads have stopped using it; its pages go back to the pool.
     ~PageCache() override;
@@ -33,6 +34,10 @@ class PageCache final : public PageSource {
     /// take() leaves this many pages alone from now on: for what must not fail, whose taker lowers
     /// it for the moment.
     void keep_back(std::size_t pages) { kept_back_ = pages; }
+    /// Pages beyond the target start on their way to the pool, as many as the ring takes. Once a
+    /// turn: what came back in one heap shall not stay here for ever.
+    void shed() noexcept;
+    FaultPoint& faults() noexcept { return faults_; }
 
     // control thread
     /// Returns how many pages went to the worker.
@@ -52,6 +57,7 @@ class PageCache final : public PageSource {
     PointerRing fresh_;                       // control -> worker
     PointerRing surplus_;                     // worker -> control
     std::size_t kept_back_ = 0;               // worker: rw
+    FaultPoint faults_;                       // worker: rw
     alignas(64) void* own_first_ = nullptr;   // worker: rw; each page holds the next one's address
     std::atomic<std::size_t> own_{0};         // worker: rw, control: ro
     std::atomic<std::uint64_t> refusals_{0};  // worker: rw, control: ro

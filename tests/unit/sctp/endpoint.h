@@ -18,7 +18,7 @@ class TestPages final : public mem::PageSource {
  public:
     ~TestPages() override = default;
     void* take() noexcept override {
-        if (refuse || taken >= limit) return nullptr;
+        if (refuse || taken >= limit || faults.refuses()) return nullptr;
         ++taken;
         return std::aligned_alloc(mem::kPageBytes, mem::kPageBytes);
     }
@@ -29,6 +29,7 @@ class TestPages final : public mem::PageSource {
     bool refuse = false;
     std::size_t taken = 0;
     std::size_t limit = ~std::size_t{0};
+    mem::FaultPoint faults;
 };
 
 class TestTags final : public TagSource {
