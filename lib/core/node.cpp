@@ -77,7 +77,8 @@ Node::Shared::Shared(Settings s, unsigned worker_count, void* region, std::size_
       workers(worker_count),
       reclaimer(r),
       random(seed),
-      tag_hint(random.u64(), worker_count) {
+      tag_hint(random.u64(), worker_count),
+      tags(random) {
     const Settings& settings = plan->settings;
     random.fill(cookie_key);
     random.fill(cookie_key_previous);

@@ -95,6 +95,7 @@ struct Node::Shared {
     std::array<std::uint8_t, 32> cookie_key_previous{};
     std::vector<RandomSource::Seed> worker_seeds;
     TagHint tag_hint;
+    TagSequence tags;  // workers: rw
 
     // memory: [slots][pages]
     Slot* slots = nullptr;

@@ -25,7 +25,7 @@ Worker::State::State(Node& node, WorkerIndex i)
       blocks(mine.pages),
       random(shared.worker_seeds[i.value]),
       cookies(shared.cookie_key, shared.cookie_key_previous, shared.settings().node_id),
-      tags(shared.tag_hint, random),
+      tags(shared.tag_hint, shared.tags),
       wheel(Time{}),
       scratch(sctp::kMaxMessageBytes),
       init_budget(shared.settings().init_per_second),
