@@ -48,7 +48,8 @@ std::vector<std::uint8_t> types_of(const Asp& asp, std::uint8_t message_class) {
 
 TEST_CASE(
     "RFC 4666 3.3.1, 4.3.4.3: the first DATA of each flow after an activation carries a "
-    "Correlation Id, the same to all ASPs") {
+    "Correlation Id, the same to all ASPs",
+    "[m3ua-field-09]") {
     for (const unsigned workers : {1u, 2u}) {
         CoreLab lab(broadcast_pair(), {.workers = workers});
         Asp& source = lab.start(PeerIndex{0});

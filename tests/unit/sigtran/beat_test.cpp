@@ -37,7 +37,8 @@ TEST_CASE("T(beat): traffic of any kind is a sign of life, and no BEAT is sent")
     }
 }
 
-TEST_CASE("T(beat): after 2 x T(beat) without a word the association is to be aborted, once") {
+TEST_CASE("T(beat): after 2 x T(beat) without a word the association is to be aborted, once",
+          "[m3ua-field-02]") {
     Story s = beating();
     s.active(A);
     s.wait(1s);
@@ -49,7 +50,8 @@ TEST_CASE("T(beat): after 2 x T(beat) without a word the association is to be ab
     CHECK(s.gateway.take_disconnects().empty());
 }
 
-TEST_CASE("T(beat) 0: no BEAT of ours; an unsolicited BEAT Ack is ignored (M06)") {
+TEST_CASE("T(beat) 0: no BEAT of ours; an unsolicited BEAT Ack is ignored (M06)",
+          "[m3ua-field-03]") {
     Story s = beating();
     s.active(B);
     CHECK(s.gateway.next_deadline() == kNever);
@@ -58,7 +60,8 @@ TEST_CASE("T(beat) 0: no BEAT of ours; an unsolicited BEAT Ack is ignored (M06)"
 }
 
 TEST_CASE(
-    "blocking: the ASP is taken out with the Acks it did not ask for, and ASPUP gets ERR 0x0d") {
+    "blocking: the ASP is taken out with the Acks it did not ask for, and ASPUP gets ERR 0x0d",
+    "[m3ua-field-26]") {
     Story s = beating();
     s.active(A);
     s.active(B);

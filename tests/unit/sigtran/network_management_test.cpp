@@ -224,7 +224,8 @@ TEST_CASE("AS of another instance are not told") {
 
 TEST_CASE(
     "decision 8: when many AS come up at once, the others are told in lists and not at once of "
-    "each") {
+    "each",
+    "[m3ua-field-20]") {
     std::vector<AsSettings> servers;
     std::vector<PeerSettings> peers(200);
     for (std::uint32_t i = 0; i < 200; ++i) servers.push_back(server(i, 1000 + i, {PeerIndex{i}}));

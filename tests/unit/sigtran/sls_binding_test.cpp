@@ -29,7 +29,8 @@ std::vector<std::uint16_t> snapshot(const SlsBinding& b, unsigned values) {
 
 }  // namespace
 
-TEST_CASE("decision 5: 16 and 256 SLS over 1 to 16 ASPs are shared within one of even") {
+TEST_CASE("decision 5: 16 and 256 SLS over 1 to 16 ASPs are shared within one of even",
+          "[m3ua-field-08]") {
     for (const unsigned bits : {4u, 8u})
         for (std::size_t members = 1; members <= 16; ++members) {
             SlsBinding b{std::vector<std::uint16_t>(members, 1), bits};
