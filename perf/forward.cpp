@@ -44,8 +44,10 @@ bool set_up(Population& p) {
     settings.profiles[1].values.heartbeat_interval = std::chrono::hours(1);
     settings.init_per_second = 100'000'000;
     const std::size_t memory = (std::size_t{64} << 20) + p.associations * 10'000;
-    p.lab =
-        std::make_unique<CoreLab>(settings, CoreLab::Options{.memory_bytes = memory / 4096 * 4096});
+    sctp::Profile quiet = sctp::kProfileSigtranLan;
+    quiet.heartbeat_interval = settings.profiles[1].values.heartbeat_interval;
+    p.lab = std::make_unique<CoreLab>(
+        settings, CoreLab::Options{.memory_bytes = memory / 4096 * 4096, .asp_profile = quiet});
     p.lab->around_workers = [&p](bool entering) {
         if (entering) {
             p.entered = cycles();

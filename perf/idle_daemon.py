@@ -29,7 +29,8 @@ def machine():
     lines = pathlib.Path('/proc/cpuinfo').read_text().splitlines()
     model = next((line.split(': ')[1] for line in lines if line.startswith('model name')), '?')
     build = 'release' if 'release' in story.DAEMON else 'debugoptimized'
-    return f'{model}, {os.cpu_count()} CPUs, {build}, load {os.getloadavg()[0]:.1f}'
+    quick = ', quick run' if '--quick' in sys.argv else ''
+    return f'{model}, {os.cpu_count()} CPUs, {build}, load {os.getloadavg()[0]:.1f}{quick}'
 
 
 def share_of_a_core(stage):

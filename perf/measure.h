@@ -131,7 +131,7 @@ class Report {
     Report(const char* program, const Options& options)
         : json_(options.json),
           cycles_per_ns_(calibrate_cycles_per_ns()),
-          machine_(machine_description()) {
+          machine_(machine_description() + (options.quick ? ", quick run" : "")) {
         if (!json_)
             std::printf("%s on %s; %.4f counts of the time stamp per ns\n", program,
                         machine_.c_str(), cycles_per_ns_);

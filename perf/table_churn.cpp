@@ -225,7 +225,8 @@ bool growth(const Report& report, const char* name, std::size_t transports, doub
     if constexpr (requires { table.reclaimer; }) table.reclaimer.leave();
     writer.join();
     add_row(report, name, "growth", transports, latency, 0);
-    *longest = latency.ns.quantile(1);
+    // On a machine that is busy nothing may be left that was not interrupted.
+    *longest = latency.ns.size() > 1000 ? latency.ns.quantile(1) : 0;
     return !latency.wrong;
 }
 
@@ -312,7 +313,7 @@ int run(const Options& options) {
     good &= growth<Locked>(report, "control.lookup.growth.locked_map", transports, &locked);
     good &= chosen_keys(report, options);
     if (!good) std::fprintf(stderr, "table_churn: a check failed\n");
-    if (!options.quick && locked < 10 * ours) {
+    if (!options.quick && locked > 0 && locked < 10 * ours) {
         std::fprintf(stderr, "table_churn: a map that rehashes under a lock shows no pause\n");
         good = false;
     }

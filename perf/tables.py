@@ -166,6 +166,9 @@ def latency_table():
                         ('control.lookup.growth.locked_map', 'map under a lock (control)')):
         for row in rows(name):
             p = row['parameters']
+            if p['bursts'] == 0:
+                lines.append([label, p['meanwhile']] + [MISSING] * 4)
+                continue
             lines.append([label, p['meanwhile'], number(p['p50']), number(row['value']),
                           number(p['p999']), number(p['longest'])])
     return table(['table', 'meanwhile', 'p50', 'p99', 'p99.9', 'longest'], lines)
@@ -251,9 +254,13 @@ def churn_line():
 
 def machine_line():
     machines = sorted({row['machine'] for row in ROWS})
-    loads = [float(m.rsplit('load ', 1)[1]) for m in machines if 'load ' in m]
-    kinds = sorted({m.rsplit(', load', 1)[0] for m in machines})
-    return f'{"; ".join(kinds)}; load average when a program began {min(loads)} to {max(loads)}.'
+    loads = [float(re.search(r'load ([\d.]+)', m)[1]) for m in machines]
+    kinds = sorted({re.sub(r', load [\d.]+', '', m) for m in machines})
+    text = f'{"; ".join(kinds)}; load average when a program began {min(loads)} to {max(loads)}.'
+    if any('quick' in m for m in machines):
+        text += (' What a quick run says about absolute\ntimes on a busy machine is worth little; the '
+                 'ratios of what took turns hold.')
+    return text
 
 
 BLOCKS = {

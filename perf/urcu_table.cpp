@@ -28,7 +28,10 @@ UrcuTable::~UrcuTable() {
     for (std::size_t i = 0; i < used_; ++i) cds_lfht_del(table_, &entries_[i].link);
     urcu_qsbr_read_unlock();
     urcu_qsbr_synchronize_rcu();
+    // A growth under way waits for this thread, and destroying waits for the growth.
+    urcu_qsbr_thread_offline();
     cds_lfht_destroy(table_, nullptr);
+    urcu_qsbr_thread_online();
 }
 
 void UrcuTable::insert(table::Node& node) {
