@@ -246,10 +246,12 @@ def churn_line():
         return MISSING
     p = row['parameters']
     return (f'{p["rounds"]:,} times set up, used on {p["streams_used"]} streams and torn down '
-            f'beside 1,000 live associations:\nturn of 32 packets p50 {number(p["median_us"])} us, p99 '
+            'beside 1,000 live associations:\n'
+            f'turn of 32 packets p50 {number(p["median_us"])} us, p99 '
             f'{number(p["p99_us"])} us, longest {number(row["value"])} us '
             f'({p["turns_interrupted"]:,} turns that the system\ninterrupted left out); at most '
-            f'{p["most_pages_in_a_turn"]} pages moved in a turn; {p["messages_lost"]} messages lost.')
+            f'{p["most_pages_in_a_turn"]} pages moved in a turn; '
+            f'{p["messages_lost"]} messages lost.')
 
 
 def machine_line():
@@ -258,8 +260,8 @@ def machine_line():
     kinds = sorted({re.sub(r', load [\d.]+', '', m) for m in machines})
     text = f'{"; ".join(kinds)}; load average when a program began {min(loads)} to {max(loads)}.'
     if any('quick' in m for m in machines):
-        text += (' What a quick run says about absolute\ntimes on a busy machine is worth little; the '
-                 'ratios of what took turns hold.')
+        text += (' What a quick run says about absolute\ntimes on a busy machine is worth '
+                 'little; the ratios of what took turns hold.')
     return text
 
 
