@@ -5,6 +5,7 @@
 // only the worker's calls are timed (rdtsc per burst). Interleaved: the populations take turns,
 // segment by segment. Negative control: the same messages with a payload ten times as long must
 // cost more, or the timer sees nothing.
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <vector>
@@ -65,9 +66,18 @@ bool set_up(Population& p) {
         p.lab->send(p.lab->asps[i], StreamId{0},
                     m3ua::aspac(static_cast<std::uint32_t>(100 + i % p.servers)));
     }
-    p.lab->run(500ms);
+    // What all of them are told meanwhile is more than the pages hold at once: it takes its time.
+    const auto active = [](const Asp& asp) {
+        return std::any_of(asp.received.begin(), asp.received.end(),
+                           [](const auto& m) { return m3ua::is(m, 4, 3); });
+    };
+    bool all = false;
+    for (int i = 0; i < 100 && !all; ++i) {
+        p.lab->run(200ms);
+        all = std::all_of(p.lab->asps.begin(), p.lab->asps.end(), active);
+    }
     for (Asp& asp : p.lab->asps) asp.received.clear();
-    return true;
+    return all;
 }
 
 /// One segment: `messages` DATA from random ASPs to the next server. Returns ns per routed message.
@@ -96,8 +106,8 @@ double segment(Population& p, RandomSource& random, std::size_t messages, const 
     }
     const std::uint64_t done = lab.count(Count::routed_messages) - routed;
     if (done != messages) {
-        std::fprintf(stderr, "forward: %zu sent, %llu routed\n", messages,
-                     static_cast<unsigned long long>(done));
+        std::fprintf(stderr, "forward: %zu sent, %llu routed; %s\n", messages,
+                     static_cast<unsigned long long>(done), lab.counters().c_str());
         return -1;
     }
     return report.ns(static_cast<double>(p.ticks)) / static_cast<double>(done);
@@ -134,7 +144,8 @@ int run(const Options& options) {
         populations[i].associations = associations[i];
         populations[i].servers = servers[i];
         if (set_up(populations[i])) continue;
-        std::fprintf(stderr, "forward: %zu associations did not come up\n", associations[i]);
+        std::fprintf(stderr, "forward: %zu associations did not come up: %s\n", associations[i],
+                     populations[i].lab->counters().c_str());
         return 1;
     }
     RandomSource random(kSeed);
