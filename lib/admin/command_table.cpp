@@ -162,7 +162,7 @@ std::string command_manual() {
         out += ".TP\n.B " + troff(usage_of(c)) + "\n" + troff(c.help) + ".\n";
     return out +
            ".SH EXIT STATUS\n0: done. 1: refused or failed. 64: wrong usage. 69: the daemon does "
-           "not answer.\n.SH SEE ALSO\n.BR signalboxd (8),\n.BR signalbox.yaml (5)\n";
+           "not answer.\n.SH SEE ALSO\n.BR signalbox.yaml (5)\n";
 }
 
 std::string command_reference() {

@@ -92,10 +92,11 @@ std::string print_reference_markdown() {
         "YAML. Durations are `500ms`, `3s`, `2m`; sizes `64KiB`, `1MiB`. `${NAME}` and\n"
         "`${NAME:-default}` take a value from the environment. Unknown and doubled keys, octal\n"
         "numbers, `yes` for `true` and numbers without their unit are errors; all errors are told\n"
-        "at once. `[]` marks a list. The column *reload* says what `signalboxctl reload` does "
-        "with\n"
-        "a changed value: *live* takes it in place, *new associations* leaves those that stand as\n"
-        "they are, *resets the peer* needs `--allow-reset`, *restart* is refused.\n\n"
+        "at once. `[]` marks a list. This release takes a changed file at a restart only; the\n"
+        "column *reload* is the class of a change: *live* needs nothing, *new associations* "
+        "leaves\n"
+        "those that stand as they are, *resets the peer* ends its association, *restart* is for "
+        "all.\n\n"
         "`include` joins further files (lists join, maps merge, a value given twice is an error);\n"
         "`peers_from` reads peers from CSV files whose first line names keys of `peers`, as in\n"
         "`name,listener,addresses,asp_id,application_servers`; the items of a list are parted by\n"
@@ -111,10 +112,11 @@ std::string print_reference_manual() {
         "signalbox.yaml \\- configuration of signalboxd\n.SH DESCRIPTION\n"
         "A YAML document. Durations are written 500ms, 3s or 2m, sizes 64KiB or 1MiB.\n"
         "${NAME} and ${NAME:\\-default} take a value from the environment.\n"
+        "This release takes a changed file at a restart only; Reload is the class of a change.\n"
         "Check a file with\n.BR \"signalboxd \\-\\-check\\-config \\-\\-config\" \" FILE.\"\n"
         ".SH KEYS\n";
     manual(out, root_keys(), "");
-    return out + ".SH SEE ALSO\n.BR signalboxd (8),\n.BR signalboxctl (1)\n";
+    return out + ".SH SEE ALSO\n.BR signalboxctl (1)\n";
 }
 
 }  // namespace signalbox::config

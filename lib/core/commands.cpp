@@ -117,12 +117,9 @@ bool Worker::State::take_handed(Time now, sctp::TransmitSink& sink) {
                 // Judged by the first worker, checksum too; judged again without it, for the views.
                 Arrival arrival;
                 const PacketView view{.ip = record.bytes, .checksum = Checksum::good};
-                if (!judge(view, arrival)) {
-                } else if (arrival.icmp) {
-                    icmp_received(arrival, now, true);
-                } else {
-                    take_burst({&arrival, 1}, now, sink, true);
-                }
+                const bool good = judge(view, arrival);
+                if (good && arrival.icmp) icmp_received(arrival, now, true);
+                if (good && !arrival.icmp) take_burst({&arrival, 1}, now, sink, true);
             }
             ring.pop();
             worked = true;
