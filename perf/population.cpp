@@ -36,6 +36,7 @@ core::Settings settings_for(const Population::Options& options, const IpAddress&
     sctp::Profile profile = sctp::kProfileRfc9260;
     profile.heartbeat_interval = options.heartbeat_interval;
     profile.streams_out = 65535;
+    profile.sack_delay = options.sack_delay;
     s.profiles = {{"rfc9260", profile}};
     core::ListenerSettings listener;
     listener.name = "perf";

@@ -46,6 +46,7 @@ class Population {
         std::uint16_t streams = 10;  // asked for by the peers, each way
         bool two_paths = false;
         Duration heartbeat_interval = std::chrono::hours(1);
+        Duration sack_delay = std::chrono::milliseconds(200);
         bool hugepages = true;                           // asked of the kernel, which may have none
         std::size_t page_bytes = std::size_t{64} << 20;  // for what is not association slots
     };

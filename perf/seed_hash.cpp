@@ -16,7 +16,6 @@ constexpr std::uint64_t kSeed = 7;
 constexpr std::size_t kKernelPeers = 2500;
 constexpr std::size_t kSameWork = 64;  // a burst meets 32 of them: every packet its own association
 constexpr std::size_t kBurst = core::Worker::kBurst;
-constexpr std::size_t kLarge = 10'000;
 constexpr std::size_t kSegmentPackets = 60'000;
 constexpr double kControlMinRatio = 3;
 
@@ -70,20 +69,16 @@ class Run {
             if (++turns_ % 64 == 0) population_.control_turn();
         }
     }
-    /// Until acknowledgements come as they will: the second packet's, or the delayed one's.
-    void settle() {
-        const Time until = population_.now + std::chrono::milliseconds(250);
-        bursts(2 * population_.size() / kBurst + 8);
-        while (population_.size() > kLarge && population_.now < until) bursts(64);
-    }
-    /// One segment: whole rounds over a small population, so that each holds as many SACKs. Others
-    /// have run meanwhile: before it come packets until the caches hold what they will hold, which
-    /// takes many rounds where the working set is about as large as a cache.
+    void settle() { bursts(2 * population_.size() / kBurst + 8); }
+    /// One segment: whole rounds over the population, an even number of them, so that each segment
+    /// holds as many SACKs. Others have run meanwhile: before it come packets until the caches hold
+    /// what they will hold, which takes many rounds where the working set is about as large as a
+    /// cache.
     void segment() {
         const std::size_t least = chain_ != nullptr ? 1 : kSegmentPackets;
-        const std::size_t round = std::min(population_.size(), kLarge);
-        const std::size_t count = (least + round - 1) / round * round / kBurst + 1;
-        bursts(count / 2);
+        const std::size_t rounds = 2 * population_.size();
+        const std::size_t count = (least + rounds - 1) / rounds * rounds / kBurst + 1;
+        bursts(std::min(count, 2 * kSegmentPackets / kBurst) / 2);
         restart();
         bursts(count);
         packets_ = count * kBurst;
@@ -135,7 +130,11 @@ const char* family(bool ipv6) {
 
 std::unique_ptr<Population> bring_up(const Report& report, std::size_t associations, bool ipv6) {
     auto population = std::make_unique<Population>(
-        Population::Options{.associations = associations, .ipv6 = ipv6});
+        Population::Options{.associations = associations,
+                            .ipv6 = ipv6,
+                            // RFC 9260 6.2's longest: a round over a million takes more than 200
+                            // ms, and every second packet is to be answered in all populations.
+                            .sack_delay = std::chrono::milliseconds(500)});
     population->counts_per_ns = report.cycles_per_ns();
     if (population->connect_all()) return population;
     std::fprintf(stderr, "seed_hash: %zu of %zu associations came up\n", population->established(),

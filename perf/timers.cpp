@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timers: arm and cancel with many pending, ours beside rte_timer, in turn; moving a deadline away,
-// which leaves the timer where it is; and the longest step while a million timers that were armed
-// together come down through the levels. Negative control: with few timers, which the caches hold,
-// cancelling must cost less than with a million, or the clock does not see a cache miss. (A timer
-// that is armed has just been cancelled, so that its own line is there.)
+// Timers: arm and cancel with many pending, ours beside rte_timer, in turn; taking a timer out of
+// its list, which cancelling leaves to the time when it would have expired; moving a deadline away,
+// which leaves the timer where it is; what one costs when its time comes, wanted or cancelled; and
+// the longest step while a million timers that were armed together come down through the levels.
+// Negative control: with few timers, which the caches hold, taking one out must cost less than with
+// a million, or the clock does not see a cache miss. (A timer that is armed has just been taken
+// out, so that its own line is there; one that is cancelled is cold.)
 #include <rte_lcore.h>
 #include <rte_timer.h>
 
@@ -49,6 +51,7 @@ class Bench {
         for (int i = 0; i < segments; ++i) {
             draw_batch();
             time(cancel, [&](Timer& t, Duration) { wheel_.cancel(t); });
+            time(remove, [&](Timer& t, Duration) { wheel_.remove(t); });
             time(arm, [&](Timer& t, Duration d) { wheel_.arm(t, Time{d}); });
             draw_batch();
             time(away,
@@ -59,7 +62,7 @@ class Bench {
             time(rival_arm, [&](Timer& t, Duration d) { reset(t, d); });
         }
     }
-    Segments arm, cancel, away, rival_arm, rival_cancel;
+    Segments arm, cancel, remove, away, rival_arm, rival_cancel;
 
  private:
     void draw_batch() {
@@ -88,6 +91,7 @@ class Bench {
     bool with_rival_;
 };
 
+/// Returns what taking one out costs, in ns.
 double compare(const Report& report, std::size_t pending, bool with_rival, int segments) {
     Bench bench(pending, with_rival);
     bench.run(segments);
@@ -112,17 +116,45 @@ double compare(const Report& report, std::size_t pending, bool with_rival, int s
                 {{"pending", pending}, {"seed", kSeed}},
                 "timer.arm",
                 bench.arm.median() / bench.away.median()});
-    return report.ns(bench.cancel.median());
+    report.add({"timer.remove",
+                report.ns(bench.remove.median()),
+                "ns",
+                {{"pending", pending}, {"seed", kSeed}},
+                "timer.cancel",
+                bench.cancel.median() / bench.remove.median()});
+    return report.ns(bench.remove.median());
 }
 
-/// All in one slot of the third level, as after a restart of all peers at once. The worker's way:
+/// What is paid later: timers whose time comes, spread over a second, every other one cancelled.
+void expiring(const Report& report, std::size_t pending, bool cancelled) {
+    using namespace std::chrono_literals;
+    TimerWheel wheel{Time{}};
+    std::vector<Timer> timers(pending);
+    Random random(kSeed);
+    for (Timer& timer : timers) wheel.arm(timer, Time{100ms + random.below(900) * 1ms});
+    if (cancelled)
+        for (Timer& timer : timers) wheel.cancel(timer);
+    const auto start = cycles();
+    for (Time now{100ms}; now <= Time{1000ms}; now += wheel.behind() ? 0ms : 1ms)
+        wheel.advance(now, 4096, [](TimerNode&) {});
+    const double ns =
+        report.ns(static_cast<double>(cycles() - start)) / static_cast<double>(pending);
+    report.add({cancelled ? "timer.leaves_cancelled" : "timer.expires",
+                ns,
+                "ns",
+                {{"pending", pending}, {"seed", kSeed}},
+                "",
+                0});
+}
+
+/// All in one slot of the second level, as after a restart of all peers at once. The worker's way:
 /// a turn, then another, until nothing is left behind.
 bool spreading(const Report& report, std::size_t pending) {
     using namespace std::chrono_literals;
     TimerWheel wheel{Time{}};
     std::vector<Timer> timers(pending);
     Random random(kSeed);
-    for (Timer& timer : timers) wheel.arm(timer, Time{8192ms + random.below(4096) * 1ms});
+    for (Timer& timer : timers) wheel.arm(timer, Time{8192ms + random.below(1024) * 1ms});
     Segments steps;
     double longest = 0;
     std::size_t expired = 0;
@@ -155,6 +187,8 @@ int run(const Options& options) {
     const double few = compare(report, kFew, false, segments);
     compare(report, options.quick ? 10'000 : 100'000, true, segments);
     const double many = compare(report, 1'000'000, false, segments);
+    for (const bool cancelled : {false, true})
+        expiring(report, options.quick ? 10'000 : 1'000'000, cancelled);
     const bool all_expired = spreading(report, options.quick ? 100'000 : 1'000'000);
     rte_timer_subsystem_finalize();
     if (!all_expired) std::fprintf(stderr, "timers: some did not expire\n");

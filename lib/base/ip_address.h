@@ -4,6 +4,7 @@
 // unambiguous inside.
 #pragma once
 #include <array>
+#include <bit>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -12,20 +13,26 @@
 
 namespace signalbox {
 
+constexpr std::uint64_t big_endian(std::uint64_t value) {
+    return std::endian::native == std::endian::little ? __builtin_bswap64(value) : value;
+}
+
 struct IpAddress {
     std::array<std::uint8_t, 16> bytes{};
 
+    // In halves where the compiler lets us: byte by byte an address that was just written is read
+    // again before its bytes have come together, and each packet has several.
+    using Halves = std::array<std::uint64_t, 2>;
+    static constexpr std::uint64_t kV4Prefix = big_endian(0xffff'00000000u);
+
     static constexpr IpAddress v4(std::uint32_t host_order) {
-        IpAddress a;
-        a.bytes[10] = a.bytes[11] = 0xff;
-        for (unsigned i = 0; i < 4; ++i)
-            a.bytes[12 + i] = static_cast<std::uint8_t>(host_order >> (24 - 8 * i));
-        return a;
+        return std::bit_cast<IpAddress>(
+            Halves{0, kV4Prefix | big_endian(std::uint64_t{host_order})});
     }
+    constexpr Halves halves() const { return std::bit_cast<Halves>(bytes); }
     constexpr bool is_v4() const {
-        for (unsigned i = 0; i < 10; ++i)
-            if (bytes[i] != 0) return false;
-        return bytes[10] == 0xff && bytes[11] == 0xff;
+        const Halves h = halves();
+        return (h[0] | ((h[1] ^ kV4Prefix) & big_endian(0xffffffff'00000000u))) == 0;
     }
     constexpr bool is_v6() const { return !is_v4(); }
     /// Host order; only for is_v4().
@@ -55,6 +62,10 @@ struct IpAddress {
         return !is_unspecified() && !is_multicast() && !is_broadcast();
     }
     friend constexpr auto operator<=>(const IpAddress&, const IpAddress&) = default;
+    friend constexpr bool operator==(const IpAddress& a, const IpAddress& b) {
+        const Halves x = a.halves(), y = b.halves();
+        return ((x[0] ^ y[0]) | (x[1] ^ y[1])) == 0;
+    }
 
     /// Dotted quad or RFC 5952 text; nullopt for anything else (no octal, no zone).
     static std::optional<IpAddress> parse(std::string_view text);

@@ -3,7 +3,7 @@
 // slot that its deadline has there. So everything at one level is earlier than everything above it,
 // no level wraps, and the next event is the first slot of the lowest level that is in use:
 //
-//   deadline   ... | 6 bits: slot of level 2 | 6 bits: slot of level 1 | 6 bits: slot of level 0 |
+//   deadline   ... | 6 bits: slot of level 2 | 6 bits: slot of level 1 | 12 bits: slot of level 0 |
 //
 // Reaching a slot of level 0 makes its nodes due; reaching one above spreads its nodes over the
 // levels below, a bounded number in each call, and time stands still until all are spread. A node's
@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <utility>
 
 namespace signalbox {
 namespace {
@@ -55,7 +56,8 @@ void splice(TimerNode& to, TimerNode& from) {
 }  // namespace
 
 TimerWheel::TimerWheel(Time start) : now_tick_(tick_at_or_before(start)) {
-    for (auto& level : slots_)
+    for (TimerNode& head : low_) head.next = head.prev = &head;
+    for (auto& level : high_)
         for (TimerNode& head : level) head.next = head.prev = &head;
     due_.next = due_.prev = &due_;
     spreading_.next = spreading_.prev = &spreading_;
@@ -63,29 +65,45 @@ TimerWheel::TimerWheel(Time start) : now_tick_(tick_at_or_before(start)) {
 
 TimerWheel::Place TimerWheel::place_of(std::int64_t tick) const {
     const auto differs = static_cast<std::uint64_t>(tick ^ now_tick_);
-    const unsigned level = (static_cast<unsigned>(std::bit_width(differs)) - 1) / kBits;
-    return {level, static_cast<unsigned>(tick >> (level * kBits)) % kSlots};
+    const auto width = static_cast<unsigned>(std::bit_width(differs));
+    const unsigned level = width <= kLowBits ? 0 : 1 + (width - kLowBits - 1) / kBits;
+    return {level, static_cast<unsigned>(tick >> shift(level)) % slots(level)};
+}
+
+void TimerWheel::occupied(Place at, bool on) {
+    const std::uint64_t bit = std::uint64_t{1} << at.slot % 64;
+    std::uint64_t& w = word(at);
+    w = on ? w | bit : w & ~bit;
+    if (at.level != 0) return;
+    const std::uint64_t of_word = std::uint64_t{1} << at.slot / 64;
+    low_words_ = w != 0 ? low_words_ | of_word : low_words_ & ~of_word;
 }
 
 TimerWheel::Event TimerWheel::next_event() const {
-    for (unsigned level = 0; level < kLevels; ++level) {
-        if (occupied_[level] == 0) continue;
-        const auto slot = static_cast<unsigned>(std::countr_zero(occupied_[level]));
-        const std::int64_t base = now_tick_ >> ((level + 1) * kBits) << kBits;
-        return {{level, slot}, (base | slot) << (level * kBits)};
+    const auto begins = [this](unsigned level, unsigned slot) {
+        const unsigned above = shift(level + 1);
+        const std::int64_t base = now_tick_ >> above << above;
+        return Event{{level, slot}, base | static_cast<std::int64_t>(slot) << shift(level)};
+    };
+    if (low_words_ != 0) {
+        const auto at = static_cast<unsigned>(std::countr_zero(low_words_));
+        return begins(0, at * 64 + static_cast<unsigned>(std::countr_zero(low_occupied_[at])));
     }
+    for (unsigned level = 1; level < kLevels; ++level)
+        if (const std::uint64_t word = high_occupied_[level - 1]; word != 0)
+            return begins(level, static_cast<unsigned>(std::countr_zero(word)));
     return {{}, -1};
 }
 
 void TimerWheel::link(TimerNode& node) {
     if (node.deadline_tick <= now_tick_) return append(due_, node);
     const Place p = place_of(node.deadline_tick);
-    append(slots_[p.level][p.slot], node);
-    occupied_[p.level] |= std::uint64_t{1} << p.slot;
+    append(head(p), node);
+    occupied(p, true);
 }
 
 void TimerWheel::arm(TimerNode& node, Time deadline) {
-    cancel(node);
+    remove(node);
     if (deadline == kNever) return;
     // What is late already is due now, behind what became due before it.
     node.deadline_tick = std::max(tick_at_or_after(deadline), now_tick_);
@@ -93,55 +111,62 @@ void TimerWheel::arm(TimerNode& node, Time deadline) {
     ++armed_;
 }
 
-void TimerWheel::cancel(TimerNode& node) {
-    if (!node.armed()) return;
+void TimerWheel::remove(TimerNode& node) {
+    if (!node.linked()) return;
+    cancel(node);
+    node.cancelled = false;
     unlink(node);
-    --armed_;
     if (node.deadline_tick <= now_tick_) return;  // it was due
     const Place p = place_of(node.deadline_tick);
-    if (empty(slots_[p.level][p.slot])) occupied_[p.level] &= ~(std::uint64_t{1} << p.slot);
+    if (empty(head(p))) occupied(p, false);
 }
 
 void TimerWheel::enter(const Event& event) {
     now_tick_ = event.tick;
-    TimerNode& head = slots_[event.place.level][event.place.slot];
-    occupied_[event.place.level] &= ~(std::uint64_t{1} << event.place.slot);
-    splice(event.place.level == 0 ? due_ : spreading_, head);
+    occupied(event.place, false);
+    splice(event.place.level == 0 ? due_ : spreading_, head(event.place));
 }
 
 void TimerWheel::spread(std::size_t& moves) {
-    for (; moves > 0 && behind(); --moves) {
+    for (; moves > 0 && spreading(); --moves) {
         TimerNode& node = *spreading_.next;
         unlink(node);
-        link(node);
+        if (!std::exchange(node.cancelled, false)) link(node);
     }
 }
 
 TimerNode* TimerWheel::pop_expired(Time now, std::size_t& moves) {
     const std::int64_t target = tick_at_or_before(now);
-    while (empty(due_)) {
-        if (behind()) {
+    for (;;) {
+        if (now_tick_ > target) return nullptr;  // the caller's time went back: not yet
+        if (!empty(due_)) {
+            TimerNode& node = *due_.next;
+            if (node.cancelled && moves == 0) return nullptr;
+            unlink(node);
+            if (std::exchange(node.cancelled, false)) {
+                --moves;
+                continue;
+            }
+            --armed_;
+            return &node;
+        }
+        if (spreading()) {
             spread(moves);
-            if (behind()) return nullptr;
+            if (spreading()) return nullptr;
             continue;
         }
         const Event event = next_event();
         if (event.tick < 0 || event.tick > target) {
-            now_tick_ = std::max(now_tick_, target);
+            now_tick_ = target;
             return nullptr;
         }
         enter(event);
     }
-    if (now_tick_ > target) return nullptr;  // the caller's time went back: not yet
-    TimerNode& node = *due_.next;
-    unlink(node);
-    --armed_;
-    return &node;
 }
 
 Time TimerWheel::next_deadline() const {
     if (armed_ == 0) return kNever;
-    const std::int64_t tick = empty(due_) && !behind() ? next_event().tick : now_tick_;
+    const std::int64_t tick = behind() ? now_tick_ : next_event().tick;
     if (tick > kNever.time_since_epoch() / kTick) return kNever;
     return Time{tick * kTick};
 }

@@ -42,7 +42,6 @@ Slot* Worker::State::new_slot(std::uint16_t listener, PeerIndex peer) {
         slot = &shared.slots[fresh];
     }
     slot->prepare();
-    slot->timer.slot = slot;
     slot->nodes[0].worker = index.value;
     slot->listener = listener;
     slot->peer = peer;
@@ -196,7 +195,7 @@ void Worker::State::end(Slot& slot, EventKind why, std::uint16_t cause) {
     slot.ended = true;
     if (slot.established) mine.established.fetch_sub(1, std::memory_order_relaxed);
     slot.congested.store(true, std::memory_order_relaxed);
-    wheel.cancel(slot.timer);
+    wheel.cancel(slot);
     slot.end_event = why;
     slot.end_cause = cause;
     mark_dirty(slot);  // a last ABORT or SHUTDOWN COMPLETE may wait

@@ -98,12 +98,12 @@ bool Worker::State::judge(const PacketView& view, Arrival& out) {
     if (header.source_port == 0 || header.destination_port == 0)
         return counters.drop(Drop::port_zero), false;
     const auto listener = plan().access.listener(header.destination_port, ip->destination);
-    out.sctp = {.source = ip->source,
-                .destination = ip->destination,
-                .source_port = header.source_port,
-                .destination_port = header.destination_port,
-                .tag = header.tag,
-                .chunks = packet->chunks};
+    out.sctp.source = ip->source;
+    out.sctp.destination = ip->destination;
+    out.sctp.source_port = header.source_port;
+    out.sctp.destination_port = header.destination_port;
+    out.sctp.tag = header.tag;
+    out.sctp.chunks = packet->chunks;
     out.listening = listener.has_value();
     out.listener = listener.value_or(0);
     return true;
@@ -125,7 +125,15 @@ void Worker::State::take_burst(std::span<const Arrival> arrivals, Time now,
     }
     const std::size_t n = arrivals.size();
     shared.table->lookup({keys.data(), n}, {locals.data(), n}, {found.data(), n});
+    // While one packet is worked on, the association of the fourth after it comes from memory.
+    constexpr std::size_t kAhead = 4;
+    const auto fetch = [&](std::size_t i) SIGNALBOX_ALWAYS_INLINE {
+        if (found[i] != nullptr && found[i]->worker == index.value)
+            shared.slots[found[i]->slot].prefetch();
+    };
+    for (std::size_t i = 0; i < std::min(n, kAhead); ++i) fetch(i);
     for (std::size_t i = 0; i < n; ++i) {
+        if (i + kAhead < n) fetch(i + kAhead);
         table::Node* node = found[i];
         // An association that this very burst created was not there in pass 2.
         if (node == nullptr && i > 0) node = shared.table->lookup(keys[i], locals[i]);
@@ -164,17 +172,21 @@ void Worker::State::to_association(Slot& slot, const sctp::Packet& packet, Time 
 void Worker::State::rearm(Slot& slot) {
     const Time deadline = slot.association.next_deadline();
     if (deadline == kNever || slot.ended)
-        wheel.cancel(slot.timer);
+        wheel.cancel(slot);
     else
-        wheel.arm_no_later(slot.timer, deadline);
+        wheel.arm_no_later(slot, deadline);
 }
 
 /// Onset and abatement levels in percent of the send buffer (RFC 4666 3.4.4 has three levels; the
 /// gap between the two keeps a queue at the edge from talking all the time).
-void Worker::State::judge_congestion(Slot& slot, std::uint32_t limit_bytes) {
+void Worker::State::judge_congestion(Slot& slot) {
     constexpr std::array<std::uint32_t, 3> kOnset{50, 70, 90};
     constexpr std::array<std::uint32_t, 3> kAbatement{30, 50, 70};
     const std::uint64_t filled = std::uint64_t{slot.association.queued_bytes()} * 100;
+    if (filled == 0 && slot.congestion_level == 0 &&
+        !slot.congested.load(std::memory_order_relaxed))
+        return;
+    const std::uint32_t limit_bytes = settings().profiles[slot.profile].values.send_buffer_bytes;
     slot.congested.store(filled > std::uint64_t{limit_bytes} * kOnset[0],
                          std::memory_order_relaxed);
     std::uint8_t level = slot.congestion_level;
@@ -197,12 +209,14 @@ bool Worker::State::flush_dirty(Time now, sctp::TransmitSink& sink) {
         Slot* const next = slot->next_dirty;
         slot->dirty = false;
         slot->next_dirty = nullptr;
-        sctp::Environment env = environment(*slot, now);
-        if (slot->association.flush(env, sink, kPacketsPerFlush)) {
-            mark_dirty(*slot);
-            more = true;
+        if (slot->association.wants_flush()) {
+            sctp::Environment env = environment(*slot, now);
+            if (slot->association.flush(env, sink, kPacketsPerFlush)) {
+                mark_dirty(*slot);
+                more = true;
+            }
         }
-        judge_congestion(*slot, env.profile.send_buffer_bytes);
+        judge_congestion(*slot);
         rearm(*slot);
         slot = next;
     }
@@ -240,16 +254,19 @@ bool Worker::advance(Time now, sctp::TransmitSink& sink) {
     worked |= s.settle_pending();
     worked |= s.retry_blocked(now);
     worked |= s.settle(now);
-    const std::size_t expired = s.wheel.advance(now, kTimersPerTurn, [&](TimerNode& node) {
-        Slot& slot = *static_cast<SlotTimer&>(node).slot;
-        const Time deadline = slot.association.next_deadline();
-        if (deadline > now) return s.wheel.arm(slot.timer, deadline);  // it has moved meanwhile
-        sctp::Environment env = s.environment(slot, now);
-        s.effects.clear();
-        slot.association.advance(env, s.effects);
-        s.apply_effects(slot, now);
-        s.mark_dirty(slot);
-    });
+    const std::size_t expired = s.wheel.advance(
+        now, kTimersPerTurn,
+        [&](TimerNode& node) {
+            Slot& slot = static_cast<Slot&>(node);
+            const Time deadline = slot.association.next_deadline();
+            if (deadline > now) return s.wheel.arm(slot, deadline);  // it has moved meanwhile
+            sctp::Environment env = s.environment(slot, now);
+            s.effects.clear();
+            slot.association.advance(env, s.effects);
+            s.apply_effects(slot, now);
+            s.mark_dirty(slot);
+        },
+        [](TimerNode& node) SIGNALBOX_ALWAYS_INLINE { static_cast<Slot&>(node).prefetch(); });
     worked |= s.take_down(now);
     s.mine.pages.shed();
     return worked || expired > 0 || s.wheel.behind();

@@ -170,7 +170,7 @@ struct Worker::State {
     }
     void rearm(Slot& slot);
     bool flush_dirty(Time now, sctp::TransmitSink& sink);
-    void judge_congestion(Slot& slot, std::uint32_t limit_bytes);
+    void judge_congestion(Slot& slot);
 
     // icmp.cpp
     void icmp_received(const Arrival& arrival, Time now, bool handed_off);

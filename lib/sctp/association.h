@@ -12,6 +12,7 @@
 
 #include "base/ip_address.h"
 #include "base/numbers.h"
+#include "base/prefetch.h"
 #include "base/time.h"
 #include "sctp/cookie.h"
 #include "sctp/effects.h"
@@ -84,6 +85,11 @@ class Association {
     /// Writes what may be sent now: control first, SACK, then as many DATA as windows and MTU
     /// allow. At most `max_packets`; returns true when more waits (call again next turn).
     bool flush(Environment& env, TransmitSink& sink, std::size_t max_packets = 64);
+    /// flush() has something to look at: false after most packets, whose SACK is delayed.
+    bool wants_flush() const {
+        return pending_ != 0 || replies_ != nullptr || in_.sack_due() || !out_.nothing_to_say() ||
+               paths_.anything_wanted();
+    }
     Time next_deadline() const;  // kNever when no timer runs
 
     /// Queues one user message given in pieces (copied once). All or nothing. A limit on its
@@ -141,6 +147,13 @@ class Association {
     /// peer).
     Time stalled_since() const { return out_.stalled_since(); }
     bool is_consistent() const;  // style rule 7; DAT-2 among them
+    /// Asks for the cache lines that a packet or a time-out touches.
+    SIGNALBOX_ALWAYS_INLINE void prefetch() const {
+        paths_.prefetch();
+        prefetch_lines(&state_, &in_);
+        in_.prefetch();
+        out_.prefetch();
+    }
 
  private:
     enum Pending : std::uint16_t {  // control chunks that flush() still has to write
@@ -232,6 +245,8 @@ class Association {
     void start_heartbeats(Environment& env);
     void verify_next_path(Environment& env);
 
+    // In the order in which packets touch it, rarely used state last: see prefetch().
+    PathSet paths_;
     State state_ = State::closed;
     bool accepting_ = false;      // accept() was called: the COOKIE ECHO comes next
     bool ended_quietly_ = false;  // closed outside receive() and advance(): the event is still owed
@@ -245,29 +260,28 @@ class Association {
     Extensions extensions_;  // agreed with the peer
     std::uint16_t pending_ = 0;
     std::uint16_t error_count_ = 0;
-    std::uint16_t abort_cause_ = 0;
     std::uint16_t local_port_ = 0;
     std::uint16_t remote_port_ = 0;
-    std::uint64_t abort_information_ = 0;
-    std::uint32_t preservative_ms_ = 0;
     VerificationTag local_tag_;
     VerificationTag remote_tag_;
-    VerificationTag
-        local_tie_;  // nonces, not the tags: INIT ACK may go to a stranger (RFC 9260 5.2.2)
-    VerificationTag remote_tie_;
-    Tsn local_initial_tsn_;
+    Reply* replies_ = nullptr;
     Time control_timer_ = kNever;  // T1-init, T1-cookie, T2-shutdown
     Time guard_timer_ =
         kNever;  // T5-shutdown-guard, and the bound of every other closing state (HS-11)
     Time verify_due_ = kNever;  // next HEARTBEAT to an unconfirmed path
-    Time control_sent_at_{};
-    Time heard_at_{};                     // last DATA, SACK or HEARTBEAT ACK
-    StoredPiece* cookie_ = nullptr;       // client: until COOKIE ACK
-    StoredPiece* init_report_ = nullptr;  // client: parameters of INIT ACK to be reported (3.2.2)
-    Reply* replies_ = nullptr;
-    PathSet paths_;
+    Time heard_at_{};           // last DATA, SACK or HEARTBEAT ACK
     Inbound in_;
     Outbound out_;
+    Time control_sent_at_{};
+    StoredPiece* cookie_ = nullptr;       // client: until COOKIE ACK
+    StoredPiece* init_report_ = nullptr;  // client: parameters of INIT ACK to be reported (3.2.2)
+    std::uint64_t abort_information_ = 0;
+    std::uint32_t preservative_ms_ = 0;
+    VerificationTag
+        local_tie_;  // nonces, not the tags: INIT ACK may go to a stranger (RFC 9260 5.2.2)
+    VerificationTag remote_tie_;
+    Tsn local_initial_tsn_;
+    std::uint16_t abort_cause_ = 0;
 };
 
 /// Stateless: judges an INIT for a listener and writes INIT ACK (or ABORT) into the sink. RFC

@@ -356,6 +356,7 @@ void Association::FlushPass::data() {
         default:
             return;
     }
+    if (a_.out_.nothing_to_say()) return;
     a_.out_.give_up_due(env_, a_.paths_);
     forward_tsn();
     a_.paths_[a_.paths_.for_data()].decay_window(env_.now);
@@ -379,10 +380,11 @@ bool Association::FlushPass::run() {
         init();
     } else {
         control();
-        heartbeats();
+        const bool paths_want = a_.paths_.anything_wanted();
+        if (paths_want) heartbeats();
         sack();
         data();
-        mtu_probes();
+        if (paths_want) mtu_probes();
     }
     close();
     return blocked_;

@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 
+#include "base/prefetch.h"
 #include "mem/paged_array.h"
 #include "sctp/effects.h"
 #include "sctp/environment.h"
@@ -79,6 +80,9 @@ class Inbound {
     std::size_t release(Environment& env, std::size_t max_blocks);  // blocks given back
     bool is_consistent() const;
 
+    /// What a packet touches, a page of streams aside.
+    SIGNALBOX_ALWAYS_INLINE void prefetch() const { prefetch_lines(this, &paged_); }
+
     std::uint8_t sack_path = 0;  // where the last DATA came from (6.4)
 
  private:
@@ -134,9 +138,9 @@ class Inbound {
     bool received_ = false;
     bool interleaved_ = false;  // I-DATA in place of DATA
     bool forwarded_ = false;    // the peer gave up messages
-    std::array<Tsn, kMaxDuplicates> duplicates_;
     std::array<Stream, kInlineStreams> inline_;
     mem::PagedArray<Stream> paged_;
+    std::array<Tsn, kMaxDuplicates> duplicates_;
 };
 
 }  // namespace signalbox::sctp

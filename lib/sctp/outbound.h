@@ -14,6 +14,7 @@
 #include <span>
 #include <utility>
 
+#include "base/prefetch.h"
 #include "mem/paged_array.h"
 #include "sctp/effects.h"
 #include "sctp/environment.h"
@@ -134,6 +135,10 @@ class Outbound {
     bool anything_marked() const { return marked_count_ != 0; }
     bool fast_retransmit_waits() const { return fast_pending_; }
     void fast_retransmit_done() { fast_pending_ = false; }
+    /// Nothing queued or outstanding, and no FORWARD TSN owed.
+    bool nothing_to_say() const {
+        return drained() && !forward_wanted_ && probe_deadline_ == kNever;
+    }
     bool drained() const { return queue_.empty() && head_ == nullptr; }
     std::uint32_t touched_paths() const {
         return touched_;
@@ -156,6 +161,8 @@ class Outbound {
     std::optional<Taken> take_back(Environment& env);
     std::size_t release(Environment& env, std::size_t max_blocks);
     bool is_consistent(const PathSet& paths) const;
+    /// What each packet touches, received or sent, a page of streams aside.
+    SIGNALBOX_ALWAYS_INLINE void prefetch() const { prefetch_lines(this, &paged_); }
 
  private:
     struct Acked {  // what one SACK did, by path
@@ -197,7 +204,6 @@ class Outbound {
     void grow_windows(Environment& env, PathSet& paths, const Acked& acked);
     void settle_timers(Environment& env, PathSet& paths, const Acked& acked);
 
-    SendQueue queue_;
     OutChunk* head_ = nullptr;  // outstanding
     OutChunk* tail_ = nullptr;
     Time probe_deadline_ = kNever;
@@ -221,6 +227,7 @@ class Outbound {
     std::uint32_t failures_ = 0;
     Tsn advanced_;  // Advanced.Peer.Ack.Point (RFC 3758 3.5)
     Time forward_deadline_ = kNever;
+    SendQueue queue_;
     std::array<Mid, kInlineStreams> inline_;  // number of the next ordered message
     mem::PagedArray<Mid> paged_;
     mem::PagedArray<Mid> unordered_;  // RFC 8260 2.1: with I-DATA unordered ones count too

@@ -12,6 +12,7 @@
 
 #include "base/ip_address.h"
 #include "base/numbers.h"
+#include "base/prefetch.h"
 #include "base/time.h"
 #include "sctp/environment.h"
 #include "sctp/path_mtu.h"
@@ -23,33 +24,36 @@ inline constexpr std::size_t kInlinePaths = 2;
 inline constexpr std::uint32_t kCommonHeaderBytes = 12;
 
 struct Path {
+    // A cache line that each packet of the association reads,
     IpAddress remote;
-    IpAddress local;
     Time t3 = kNever;          // retransmission, RFC 9260 6.3.2
     Time hb_due = kNever;      // next HEARTBEAT
     Time hb_timeout = kNever;  // the one under way has no answer
-    Time rtt_sent_at{};        // of rtt_tsn, or of the HEARTBEAT
-    Time hb_sent_at{};
-    Time last_sent_at{};  // new DATA
-    Time icmp_after{};    // the next "unreachable" counts from here on
+    MtuSearch mtu;
+    // one for packets on this path,
+    IpAddress local;
     Duration rto{};
-    Duration srtt{};  // 0: no measurement yet
-    Duration rttvar{};
-    Duration hb_period{};
-    std::uint64_t hb_nonce = 0;  // 0: none under way
-    Tsn rtt_tsn;
+    Time last_sent_at{};  // new DATA
     std::uint32_t cwnd_bytes = 0;
+    std::uint32_t flight_bytes = 0;
     std::uint32_t ssthresh_bytes = 0;
     std::uint32_t partial_bytes_acked = 0;
-    std::uint32_t flight_bytes = 0;
     std::uint16_t error_count = 0;
     std::uint16_t udp_port = 0;  // the peer's, packets go there in UDP (RFC 6951); 0: plain IP
-    MtuSearch mtu;
     bool confirmed = false;
     bool active = true;
     bool potentially_failed = false;
-    bool rtt_pending = false;
     bool hb_wanted = false;
+    // and one for measurements.
+    bool rtt_pending = false;
+    Tsn rtt_tsn;
+    Time rtt_sent_at{};  // of rtt_tsn, or of the HEARTBEAT
+    Time hb_sent_at{};
+    Time icmp_after{};  // the next "unreachable" counts from here on
+    Duration srtt{};    // 0: no measurement yet
+    Duration rttvar{};
+    Duration hb_period{};
+    std::uint64_t hb_nonce = 0;  // 0: none under way
 
     void reset(const Environment& env, const IpAddress& to, const IpAddress& from);
     /// What IP (and UDP, RFC 6951) put before an SCTP packet.
@@ -82,11 +86,22 @@ class PathSet {
     }
     /// False: no memory or no room. An address that is there already changes nothing.
     bool add(Environment& env, const IpAddress& remote, const IpAddress& local);
+    SIGNALBOX_ALWAYS_INLINE void prefetch() const {
+        prefetch_lines(&inline_[0], &inline_[0].rtt_pending);
+        prefetch_lines(&inline_[1], &inline_[1].local);
+    }
     /// Index of the path, size() when there is none.
     std::size_t find(const IpAddress& remote) const;
     void clear(Environment& env);
     void truncate(std::size_t count) { count_ = static_cast<std::uint8_t>(count); }
 
+    /// A HEARTBEAT or an MTU probe waits to be sent.
+    bool anything_wanted() const {
+        bool wanted = false;
+        for (std::size_t i = 0; i < count_; ++i)
+            wanted |= (*this)[i].hb_wanted || (*this)[i].mtu.wanted() != 0;
+        return wanted;
+    }
     std::uint8_t primary() const { return primary_; }
     void set_primary(std::size_t i) { primary_ = static_cast<std::uint8_t>(i); }
     /// Where new data goes: the primary when it may, else another (RFC 9260 6.4, RFC 7829 5).

@@ -45,8 +45,7 @@ class MtuSearch {
     void next(Time now);
     void rest(Time now);
 
-    std::uint64_t nonce_ = 0;  // of the probe under way
-    Time due_ = kNever;        // probe timer, raise timer
+    Time due_ = kNever;  // probe timer, raise timer
     std::uint16_t size_ = 1500;
     std::uint16_t limit_ = 0;  // the largest ever tried; 0: fixed
     std::uint16_t high_ = 0;   // the largest not known to fail
@@ -54,6 +53,7 @@ class MtuSearch {
     std::uint8_t tries_ = 0;
     std::uint8_t time_outs_ = 0;  // in a row
     bool wanted_ = false;
+    std::uint64_t nonce_ = 0;  // of the probe under way
 };
 
 }  // namespace signalbox::sctp

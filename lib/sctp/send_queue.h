@@ -80,12 +80,12 @@ class SendQueue {
     Chunks fcfs_;
     Line* first_ = nullptr;
     Line* last_ = nullptr;
-    Line* locked_ = nullptr;        // a message of it is half sent, and it must go on
-    std::uint64_t clock_ = 0;       // key of the line served last: where a new one begins
-    mem::PagedArray<Line*> lines_;  // by stream; not with fcfs
-    mem::PagedArray<std::uint16_t> values_;
+    Line* locked_ = nullptr;   // a message of it is half sent, and it must go on
+    std::uint64_t clock_ = 0;  // key of the line served last: where a new one begins
     Scheduler scheduler_ = Scheduler::fcfs;
     bool interleaved_ = false;
+    mem::PagedArray<Line*> lines_;  // by stream; not with fcfs
+    mem::PagedArray<std::uint16_t> values_;
 };
 
 }  // namespace signalbox::sctp

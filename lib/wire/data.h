@@ -34,10 +34,16 @@ struct Data {
 /// the TSN.
 constexpr std::optional<Data> parse_data(std::uint8_t flags, Bytes value) {
     const auto r = FixedReader<Data::kFixed>::over(value);
-    if (!r) return std::nullopt;
-    return Data{
-        flags,    Tsn{r->u32<0>()}, StreamId{r->u16<4>()}, Ssn{r->u16<6>()}, Ppid{r->u32<8>()},
-        r->rest()};
+    std::optional<Data> data;
+    if (!r) return data;
+    data.emplace();
+    data->flags = flags;
+    data->tsn = Tsn{r->u32<0>()};
+    data->stream = StreamId{r->u16<4>()};
+    data->ssn = Ssn{r->u16<6>()};
+    data->ppid = Ppid{r->u32<8>()};
+    data->payload = r->rest();
+    return data;
 }
 constexpr std::optional<Data> parse_data(const Chunk& chunk) {
     return parse_data(chunk.flags, chunk.value);

@@ -15,15 +15,16 @@ namespace signalbox::wire {
 /// caller's matter. What follows the IP packet in the buffer (Ethernet padding) is left out of the
 /// payload (P15).
 constexpr std::variant<IpPacket, Drop> parse_ip(Bytes bytes) {
-    if (bytes.empty()) return Drop::ip_truncated;
-    switch (bytes[0] >> 4) {
-        case 4:
-            return parse_ipv4(bytes);
-        case 6:
-            return parse_ipv6(bytes);
-        default:
-            return Drop::ip_bad_version;
-    }
+    std::variant<IpPacket, Drop> result;  // made in place: read at once by each packet's judge
+    std::optional<Drop> why = Drop::ip_bad_version;
+    if (bytes.empty())
+        why = Drop::ip_truncated;
+    else if (bytes[0] >> 4 == 4)
+        why = read_ipv4(bytes, std::get<IpPacket>(result));
+    else if (bytes[0] >> 4 == 6)
+        why = read_ipv6(bytes, std::get<IpPacket>(result));
+    if (why) result = *why;
+    return result;
 }
 
 constexpr std::size_t ip_header_bytes(const IpAddress& either_end) {

@@ -6,7 +6,7 @@
 //    8  | time to live (1) | protocol (1) | header checksum (2) |
 //   12  | source (4) | destination (4) | options to IHL x 4 |
 #pragma once
-#include <variant>
+#include <optional>
 
 #include "base/drop.h"
 #include "wire/internet_checksum.h"
@@ -16,8 +16,9 @@ namespace signalbox::wire {
 
 inline constexpr std::size_t kIpv4HeaderBytes = 20;
 
-/// Options are stepped over, none is acted on (P07: same result as without).
-constexpr std::variant<IpPacket, Drop> parse_ipv4(Bytes bytes) {
+/// Options are stepped over, none is acted on (P07: same result as without). nullopt: `packet` is
+/// filled in; else why not.
+constexpr std::optional<Drop> read_ipv4(Bytes bytes, IpPacket& packet) {
     const auto r = FixedReader<kIpv4HeaderBytes>::over(bytes);
     if (!r) return Drop::ip_truncated;
     if (r->u8<0>() >> 4 != 4) return Drop::ip_bad_version;
@@ -27,22 +28,23 @@ constexpr std::variant<IpPacket, Drop> parse_ipv4(Bytes bytes) {
         return Drop::ip_truncated;
     if (internet_checksum(bytes.first(header)) != 0) return Drop::ip_bad_header_checksum;
 
-    IpPacket packet{.source = IpAddress::v4(r->u32<12>()),
-                    .destination = IpAddress::v4(r->u32<16>()),
-                    .protocol = r->u8<9>(),
-                    .hop_limit = r->u8<8>(),
-                    .dscp = static_cast<std::uint8_t>(r->u8<1>() >> 2),
-                    .ecn = static_cast<std::uint8_t>(r->u8<1>() & 3),
-                    .fragment = {},
-                    .payload = bytes.first(total).subspan(header),
-                    .whole = bytes.first(total)};
+    packet.source = IpAddress::v4(r->u32<12>());
+    packet.destination = IpAddress::v4(r->u32<16>());
+    packet.protocol = r->u8<9>();
+    packet.hop_limit = r->u8<8>();
+    packet.dscp = static_cast<std::uint8_t>(r->u8<1>() >> 2);
+    packet.ecn = static_cast<std::uint8_t>(r->u8<1>() & 3);
+    packet.payload = bytes.first(total).subspan(header);
+    packet.whole = bytes.first(total);
     const std::size_t offset = (r->u16<6>() & 0x1fffu) * 8;
     const bool more = (r->u16<6>() & 0x2000) != 0;
-    packet.fragment = {r->u16<4>(), static_cast<std::uint16_t>(offset), more};
+    packet.fragment.identification = r->u16<4>();
+    packet.fragment.offset_bytes = static_cast<std::uint16_t>(offset);
+    packet.fragment.more = more;
     // A fragment that is not the last carries whole units of 8, and none reaches past 65,535.
     if (more && packet.payload.size() % 8 != 0) return Drop::ip_fragment_refused;
     if (header + offset + packet.payload.size() > 0xffff) return Drop::ip_fragment_refused;
-    return packet;
+    return std::nullopt;
 }
 
 constexpr std::size_t write_ipv4_header(std::span<std::uint8_t> out, const IpHeader& header,

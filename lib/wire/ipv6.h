@@ -7,7 +7,7 @@
 //   extension header  | next header (1) | length in 8 bytes, first 8 not counted (1) | ... |
 //   fragment header   | next header (1) | 0 (1) | offset (13 bits) 0 M (2) | identification (4) |
 #pragma once
-#include <variant>
+#include <optional>
 
 #include "base/drop.h"
 #include "wire/internet_checksum.h"
@@ -70,23 +70,22 @@ constexpr IpAddress load_ipv6(Bytes b, std::size_t at) {
 }  // namespace detail
 
 /// Jumbograms (payload length 0 with a hop-by-hop header) are refused: no port of ours carries
-/// them.
-constexpr std::variant<IpPacket, Drop> parse_ipv6(Bytes bytes) {
+/// them. nullopt: `packet` is filled in; else why not.
+constexpr std::optional<Drop> read_ipv6(Bytes bytes, IpPacket& packet) {
     const auto r = FixedReader<kIpv6HeaderBytes>::over(bytes);
     if (!r) return Drop::ip_truncated;
     if (r->u8<0>() >> 4 != 6) return Drop::ip_bad_version;
     const std::size_t total = kIpv6HeaderBytes + r->u16<4>();
     if (total > bytes.size()) return Drop::ip_truncated;
     const auto traffic_class = static_cast<std::uint8_t>(r->u16<0>() >> 4);
-    IpPacket packet{.source = detail::load_ipv6(bytes, 8),
-                    .destination = detail::load_ipv6(bytes, 24),
-                    .protocol = r->u8<6>(),
-                    .hop_limit = r->u8<7>(),
-                    .dscp = static_cast<std::uint8_t>(traffic_class >> 2),
-                    .ecn = static_cast<std::uint8_t>(traffic_class & 3),
-                    .fragment = {},
-                    .payload = bytes.first(total).subspan(kIpv6HeaderBytes),
-                    .whole = bytes.first(total)};
+    packet.source = detail::load_ipv6(bytes, 8);
+    packet.destination = detail::load_ipv6(bytes, 24);
+    packet.protocol = r->u8<6>();
+    packet.hop_limit = r->u8<7>();
+    packet.dscp = static_cast<std::uint8_t>(traffic_class >> 2);
+    packet.ecn = static_cast<std::uint8_t>(traffic_class & 3);
+    packet.payload = bytes.first(total).subspan(kIpv6HeaderBytes);
+    packet.whole = bytes.first(total);
     // IPv4-mapped addresses have no place on the wire (base/ip_address.h keeps IPv4 in that form).
     if (packet.source.is_v4()) return Drop::ip_bad_source;
     if (packet.destination.is_v4()) return Drop::ip_bad_destination;
@@ -101,7 +100,7 @@ constexpr std::variant<IpPacket, Drop> parse_ipv6(Bytes bytes) {
     if (packet.fragment.more && packet.payload.size() % 8 != 0) return Drop::ip_fragment_refused;
     if (packet.fragment.offset_bytes + packet.payload.size() > 0xffff)
         return Drop::ip_fragment_refused;
-    return packet;
+    return std::nullopt;
 }
 
 constexpr std::size_t write_ipv6_header(std::span<std::uint8_t> out, const IpHeader& header,

@@ -28,8 +28,14 @@ struct SctpPacketView {
 /// P01: no packet without room for one chunk. The checksum is base/crc32c.h's matter.
 constexpr std::optional<SctpPacketView> parse_sctp_packet(Bytes packet) {
     const auto r = FixedReader<SctpHeader::kBytes>::over(packet);
-    if (!r || r->rest().size() < 4) return std::nullopt;
-    return SctpPacketView{{r->u16<0>(), r->u16<2>(), VerificationTag{r->u32<4>()}}, r->rest()};
+    std::optional<SctpPacketView> view;
+    if (!r || r->rest().size() < 4) return view;
+    view.emplace();
+    view->header.source_port = r->u16<0>();
+    view->header.destination_port = r->u16<2>();
+    view->header.tag = VerificationTag{r->u32<4>()};
+    view->chunks = r->rest();
+    return view;
 }
 
 /// `out` holds at least kBytes; the checksum field becomes 0.

@@ -21,8 +21,11 @@ struct Chunk {
     Bytes value;  // behind the header, without padding
     Bytes raw;    // header and value, without padding
 
-    static constexpr Chunk over(Bytes raw) {
-        return {raw[0], raw[1], raw.subspan(kTlvHeader), raw};
+    constexpr void read(Bytes bytes) {
+        type = bytes[0];
+        flags = bytes[1];
+        value = bytes.subspan(kTlvHeader);
+        raw = bytes;
     }
 };
 
@@ -31,8 +34,10 @@ struct Parameter {  // an error cause has the same shape, `type` is its code
     Bytes value;
     Bytes raw;
 
-    static constexpr Parameter over(Bytes raw) {
-        return {load_u16(raw, 0), raw.subspan(kTlvHeader), raw};
+    constexpr void read(Bytes bytes) {
+        type = load_u16(bytes, 0);
+        value = bytes.subspan(kTlvHeader);
+        raw = bytes;
     }
 };
 
@@ -43,12 +48,18 @@ class TlvWalker {
  public:
     explicit constexpr TlvWalker(Bytes bytes) : left_(bytes) {}
 
+    /// Made in place: what was just written piece by piece and is copied whole waits for its bytes
+    /// to come together, and this is done for each packet.
     constexpr std::optional<Element> next() {
-        if (left_.empty()) return std::nullopt;
-        if (left_.size() < kTlvHeader) return stop();
-        const std::size_t length = load_u16(left_, 2);
-        if (length < kTlvHeader || length > left_.size()) return stop();
-        const Element element = Element::over(left_.first(length));
+        std::optional<Element> element;
+        if (left_.empty()) return element;
+        const std::size_t length = left_.size() < kTlvHeader ? 0 : load_u16(left_, 2);
+        if (length < kTlvHeader || length > left_.size()) {
+            malformed_ = true;
+            left_ = {};
+            return element;
+        }
+        element.emplace().read(left_.first(length));
         const std::size_t step = padded_to_4(length);
         assert(step >= kTlvHeader);  // forward progress
         left_ = step < left_.size() ? left_.subspan(step) : Bytes{};
@@ -59,11 +70,6 @@ class TlvWalker {
     constexpr Bytes rest() const { return left_; }
 
  private:
-    constexpr std::optional<Element> stop() {
-        malformed_ = true;
-        left_ = {};
-        return std::nullopt;
-    }
     Bytes left_;
     bool malformed_ = false;
 };

@@ -154,8 +154,8 @@ TEST_CASE("TIMER-2: a slot of very many timers is spread a bounded number at a t
     constexpr std::size_t kTimers = 10'000;
     TimerWheel wheel{at(0s)};
     std::vector<TimerNode> nodes(kTimers);
-    // One slot of level 2 (4,096 ticks), and one timer each at its first and last tick.
-    for (std::size_t i = 0; i < kTimers; ++i) wheel.arm(nodes[i], at(8192ms + i % 4096 * 1ms));
+    // One slot of level 1 (1,024 ticks), and timers at its first and last tick.
+    for (std::size_t i = 0; i < kTimers; ++i) wheel.arm(nodes[i], at(8192ms + i % 1024 * 1ms));
     std::size_t calls = 0, expired = 0;
     do {
         expired += wheel.advance(at(8192ms), kTimers, [](TimerNode&) {});
@@ -164,7 +164,7 @@ TEST_CASE("TIMER-2: a slot of very many timers is spread a bounded number at a t
         if (wheel.behind()) REQUIRE(wheel.next_deadline() <= at(8192ms));
     } while (wheel.behind());
     CHECK(calls >= kTimers / TimerWheel::kMovesPerCall);
-    CHECK(expired == 3);  // 0, 4096 and 8192
+    CHECK(expired == 10);  // 0, 1024 and so on
     CHECK(wheel.next_deadline() == at(8193ms));
 }
 
@@ -198,6 +198,52 @@ TEST_CASE("TIMER-2: timers armed and cancelled while their slot is spread expire
     }
     CHECK(expired > kTimers / 2);
     CHECK(std::find(wanted.begin(), wanted.end(), true) == wanted.end());
+}
+
+TEST_CASE("TIMER-3: a cancelled timer stays linked until its time, and is taken up again there") {
+    TimerWheel wheel{at(0s)};
+    TimerNode node;
+    wheel.arm(node, at(10ms));
+    wheel.cancel(node);
+    CHECK(node.linked());
+    CHECK_FALSE(node.armed());
+    CHECK(wheel.next_deadline() == kNever);
+    wheel.arm_no_later(node, at(50ms));  // nearer than wanted: the owner looks when it comes
+    CHECK(wheel.armed() == 1);
+    CHECK(take(wheel, at(10ms)) == Nodes{&node});
+
+    wheel.arm(node, at(20ms));
+    wheel.cancel(node);
+    wheel.arm_no_later(node, at(15ms));  // too far away: moved
+    CHECK(take(wheel, at(15ms)) == Nodes{&node});
+
+    wheel.arm(node, at(30ms));
+    wheel.cancel(node);
+    CHECK(take(wheel, at(30ms)).empty());
+    CHECK_FALSE(node.linked());
+
+    wheel.arm(node, at(40ms));
+    wheel.remove(node);
+    CHECK_FALSE(node.linked());
+    CHECK(wheel.armed() == 0);
+}
+
+TEST_CASE("TIMER-2: many cancelled timers of one tick leave a bounded number at a time") {
+    constexpr std::size_t kTimers = 3 * TimerWheel::kMovesPerCall;
+    TimerWheel wheel{at(0s)};
+    std::vector<TimerNode> nodes(kTimers);
+    TimerNode last;
+    for (TimerNode& node : nodes) wheel.arm(node, at(5ms));
+    wheel.arm(last, at(5ms));
+    for (TimerNode& node : nodes) wheel.cancel(node);
+    std::size_t calls = 0;
+    while (last.armed()) {
+        wheel.advance(at(5ms), kTimers, [](TimerNode&) {});
+        REQUIRE(++calls <= 4);
+        CHECK(wheel.behind() == last.armed());
+    }
+    CHECK(calls >= 3);
+    for (const TimerNode& node : nodes) CHECK_FALSE(node.linked());
 }
 
 TEST_CASE("TIMER-2: many timers of one tick become due in one step") {

@@ -68,7 +68,7 @@ TEST_CASE("PF-11: an idle association costs the same with 10 streams and with 65
     const std::size_t table_bytes = 2 * kTableBytesPerPath;
     const std::size_t total = sizeof(core::Slot) + page_bytes + table_bytes;
     const std::size_t nodes = sizeof(core::Slot::nodes);
-    const std::size_t timer = sizeof(core::SlotTimer);
+    const std::size_t timer = sizeof(TimerNode);
     std::ostringstream parts;
     parts << "bytes of an idle association with two paths: " << total << " = nodes " << nodes
           << " + association " << sizeof(sctp::Association) << " (paths " << sizeof(sctp::PathSet)
