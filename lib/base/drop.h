@@ -59,6 +59,8 @@ namespace signalbox {
     X(cookie_late, "COOKIE ECHO of an old association (5.2.4 case C)")                        \
     X(cookie_limited, "COOKIE ECHO over the budget")                                          \
     X(cookie_try_lock, "COOKIE ECHO dropped: the shard was being written")                    \
+    X(table_full, "the transport table takes no more entries of this key, or none at all")    \
+    X(path_not_indexed, "from an address that the table may not yet hold")                    \
     X(restart_new_addresses, "restart with addresses that the association did not have")      \
     /* data */                                                                                \
     X(data_no_memory, "DATA not received: no page free")                                      \

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Records from the control thread and from other workers.
+#include <algorithm>
+
 #include "core/worker_state.h"
 
 namespace signalbox::core {
 
 namespace {
 
-constexpr Ppid kPpidM3ua{3};
 constexpr std::size_t kRecordsPerTurn = 256;  // of one ring: bounds a turn
 
 }  // namespace
@@ -16,40 +17,53 @@ bool Worker::State::take_commands(Time now) {
     for (; n < kRecordsPerTurn; ++n) {
         const std::span<const std::uint8_t> raw = mine.from_control.front();
         if (raw.empty()) break;
-        obey(view_record(raw), now);
+        if (!obey(view_record(raw), now)) break;
         mine.from_control.pop();
     }
     return n > 0;
 }
 
-void Worker::State::obey(const Record& record, Time now) {
+bool Worker::State::obey(const Record& record, Time now) {
     const RecordHeader& h = record.header;
-    if (h.kind == RecordKind::connect) {
-        if (!connect(h.peer, now)) counters.drop(Drop::init_refused_resources);
-        return;
-    }
-    if (h.kind == RecordKind::describe) return describe(h, now);
+    if (h.kind == RecordKind::connect) return connect(h.peer, now);
+    if (h.kind == RecordKind::describe) return describe(h, now), true;
     Slot* slot = find(h.ref);
     if (slot == nullptr) {
         if (h.kind == RecordKind::send) counters.drop(Drop::association_lost);
-        return;
+        return true;
     }
-    sctp::Environment env = environment(*slot, now);
     if (h.kind == RecordKind::send) {
-        const std::span<const std::uint8_t> pieces[] = {record.bytes};
-        // Of the send buffer DATA leaves a part to management. A peer that does not even read that
-        // is closed, alone (sigtran.md decision 8).
-        if (slot->association.send(env, h.stream, kPpidM3ua, false, pieces) ==
-            sctp::SendStatus::buffer_full) {
-            counters.drop(Drop::m3ua_management_overflow);
-            abort(*slot, now);
-        }
+        if (!send_management(*slot, record, now)) return false;
     } else if (h.kind == RecordKind::shutdown) {
+        sctp::Environment env = environment(*slot, now);
         slot->association.shutdown(env);
     } else if (h.kind == RecordKind::abort) {
         abort(*slot, now);
     }
     mark_dirty(*slot);
+    return true;
+}
+
+/// Of the send buffer DATA leaves a part to management. A peer that does not even read that is
+/// closed, alone (sigtran.md decision 8). So is one whose messages find no memory for too long:
+/// what control wants of others waits behind them.
+bool Worker::State::send_management(Slot& slot, const Record& record, Time now) {
+    constexpr Duration kWaitForMemory = std::chrono::seconds{1};
+    sctp::Environment env = environment(slot, now);
+    const std::span<const std::uint8_t> pieces[] = {record.bytes};
+    const auto status = send(Site::send_management, slot, env, record.header.stream, pieces);
+    if (status == sctp::SendStatus::no_memory) {
+        management_waits = std::min(management_waits, now);
+        if (now - management_waits < kWaitForMemory) return false;
+    }
+    management_waits = kNever;
+    if (status == sctp::SendStatus::buffer_full || status == sctp::SendStatus::no_memory) {
+        counters.drop(Drop::m3ua_management_overflow);
+        abort(slot, now);
+    } else if (status != sctp::SendStatus::ok) {
+        counters.drop(Drop::association_lost);  // not open: it is closing
+    }
+    return true;
 }
 
 void Worker::State::abort(Slot& slot, Time now) {
@@ -64,7 +78,6 @@ void Worker::State::abort(Slot& slot, Time now) {
 /// (half of the send buffer) before it wrote; when the buffer is full all the same the message
 /// waits in its server's queue.
 bool Worker::State::message_for(const Record& record, Time now) {
-    if (mine.pages.available() == 0) return false;  // it may have to wait here
     Slot* slot = find(record.header.ref);
     if (slot == nullptr) {
         // Older messages of the ended association come first, a slice a turn.
@@ -72,18 +85,17 @@ bool Worker::State::message_for(const Record& record, Time now) {
         if (ref.slot < shared.slot_count && shared.slots[ref.slot].generation == ref.generation &&
             !salvage(shared.slots[ref.slot], now))
             return false;
-        reroute(record.header.peer, record.bytes);
-        return true;
+        return wait_for_other(record);
     }
     // Behind what already waits: one queue keeps the order, and whoever routes to its server holds
     // until it is empty. A copy of a broadcast waits for nobody.
     const AsIndex as = record.header.as;
     if (pending[as.value].first != nullptr &&
         snapshot->distribution.servers[as.value].mode != sigtran::TrafficMode::broadcast)
-        return reroute(record.header.peer, record.bytes), true;
+        return wait_for_other(record);
     sctp::Environment env = environment_for_data(*slot, now);
     const std::span<const std::uint8_t> pieces[] = {record.bytes};
-    switch (slot->association.send(env, record.header.stream, kPpidM3ua, false, pieces)) {
+    switch (send(Site::send_handed, *slot, env, record.header.stream, pieces)) {
         case sctp::SendStatus::ok:
             break;
         case sctp::SendStatus::bad_stream:
@@ -95,10 +107,16 @@ bool Worker::State::message_for(const Record& record, Time now) {
         case sctp::SendStatus::buffer_full:
         case sctp::SendStatus::no_memory:
         case sctp::SendStatus::not_open:
-            reroute(record.header.peer, record.bytes);
-            break;
+            return wait_for_other(record);
     }
     mark_dirty(*slot);
+    return true;
+}
+
+bool Worker::State::wait_for_other(const Record& record) {
+    if (!prepare_room()) return false;
+    reroute(record.header.peer, record.bytes);
+    give_room();
     return true;
 }
 

@@ -2,6 +2,7 @@
 // The control thread's side of the core: what workers report, the gateway's decisions, publication,
 // upkeep.
 #include <chrono>
+#include <new>
 
 #include "core/node.h"
 #include "core/shared.h"
@@ -25,11 +26,23 @@ std::uint16_t from_to(std::uint8_t from, std::uint8_t to) {
 
 }  // namespace
 
-void Node::Shared::publish() {
-    auto* fresh = new Snapshot{gateway->distribution(), links, plan};
-    const Snapshot* old = snapshot.exchange(fresh, std::memory_order_acq_rel);
-    if (old != nullptr) old_snapshots.push_back({old, reclaimer.begin()});
+bool Node::Shared::publish() {
+    links_changed = true;  // until it is done
+    std::unique_ptr<Snapshot> fresh;
+    try {
+        if (control_faults.refuse(Site::snapshot)) throw std::bad_alloc{};
+        fresh.reset(new Snapshot{gateway->distribution(), links, plan});
+        old_snapshots.push_back({nullptr, 0});
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    const Snapshot* old = snapshot.exchange(fresh.release(), std::memory_order_acq_rel);
+    if (old != nullptr)
+        old_snapshots.back() = {old, reclaimer.begin()};
+    else
+        old_snapshots.pop_back();
     links_changed = false;
+    return true;
 }
 
 void Node::Shared::reclaim_snapshots() {
@@ -49,7 +62,9 @@ void Node::Shared::note(const EventRecord& event) {
 
 void Node::Shared::command(const RecordHeader& header, std::span<const std::uint8_t> bytes) {
     const unsigned w = header.ref.worker.value;
-    if (backlog[w].empty() && push_record(per_worker[w]->from_control, header, bytes)) return;
+    if (backlog[w].empty() && !control_faults.refuse(Site::ring_command) &&
+        push_record(per_worker[w]->from_control, header, bytes))
+        return;
     // The worker is slow just now. Control may allocate; order is kept.
     std::vector<std::uint8_t> record(sizeof header + bytes.size());
     std::memcpy(record.data(), &header, sizeof header);
@@ -61,7 +76,9 @@ void Node::Shared::flush_backlog() {
     for (unsigned w = 0; w < workers; ++w) {
         while (!backlog[w].empty()) {
             const Record r = view_record(backlog[w].front());
-            if (!push_record(per_worker[w]->from_control, r.header, r.bytes)) break;
+            if (control_faults.refuse(Site::ring_command) ||
+                !push_record(per_worker[w]->from_control, r.header, r.bytes))
+                break;
             backlog[w].pop_front();
         }
     }
@@ -142,9 +159,10 @@ void Node::Shared::from_worker(unsigned /*worker*/, const Record& record, Time n
 void Node::Shared::send_outgoing(Time now) {
     // The snapshot goes first: an ASP that reads its ASPAC Ack may send in the same moment
     // (sigtran.md section 3).
-    const std::vector<sigtran::Outgoing> outgoing = gateway->take_outgoing();
-    if (gateway->dirty() || links_changed) publish();
-    for (const sigtran::Outgoing& o : outgoing) {
+    for (sigtran::Outgoing& o : gateway->take_outgoing()) outgoing.push_back(std::move(o));
+    if ((gateway->dirty() || links_changed) && !publish()) return;  // the next turn tries again
+    for (; !outgoing.empty(); outgoing.pop_front()) {
+        const sigtran::Outgoing& o = outgoing.front();
         const PeerLink& link = links[o.peer.value];
         if (!link.up) continue;  // gone meanwhile, and its state with it
         command({.kind = RecordKind::send, .stream = o.stream, .ref = link.ref, .peer = o.peer},

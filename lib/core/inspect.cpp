@@ -54,7 +54,8 @@ void Worker::State::describe(const RecordHeader& question, Time now) {
     answer.kind = RecordKind::described;
     Slot* slot = find(question.ref);
     if (slot == nullptr) {
-        push_record(mine.to_control, answer);  // it ended meanwhile: an answer without content
+        push(Site::ring_described, mine.to_control,
+             answer);  // it ended meanwhile: an answer without content
         return;
     }
     const sctp::Association& a = slot->association;
@@ -74,7 +75,8 @@ void Worker::State::describe(const RecordHeader& question, Time now) {
                               .blocked = slot->blocked};
     const std::span<const std::uint8_t> pieces[] = {
         bytes_of(&described, sizeof described), bytes_of(paths.data(), count * sizeof(PathInfo))};
-    push_record(mine.to_control, answer, pieces);  // a full ring: the asker's time will be over
+    // A full ring: the asker's time will be over.
+    push(Site::ring_described, mine.to_control, answer, pieces);
 }
 
 void Node::Shared::described(const Record& record) {

@@ -30,6 +30,7 @@ Slot* Worker::State::find(const AssociationRef& ref) {
 
 Slot* Worker::State::new_slot(std::uint16_t listener, PeerIndex peer) {
     Slot* slot = nullptr;
+    if (faults.refuse(Site::slot)) return nullptr;
     if (!free_slots.empty()) {
         slot = free_slots.back();
         free_slots.pop_back();
@@ -50,11 +51,21 @@ Slot* Worker::State::new_slot(std::uint16_t listener, PeerIndex peer) {
     return slot;
 }
 
-bool Worker::State::index_paths(Slot& slot) {
+void* Worker::State::take_more_nodes() {
+    return faults.refuse(Site::more_nodes) ? nullptr : blocks.take(kMoreNodesBytes);
+}
+
+table::InsertResult Worker::State::insert(table::Node& node) {
+    if (faults.refuse(Site::table_insert)) return table::InsertResult::busy;
+    if (faults.refuse(Site::table_room)) return table::InsertResult::full;
+    return shared.table->insert(node);
+}
+
+Indexed Worker::State::index_paths(Slot& slot) {
     const std::size_t paths = slot.association.path_count();
     if (paths > kInlineNodes && slot.more_nodes == nullptr) {
-        void* block = blocks.take(kMoreNodesBytes);
-        if (block == nullptr) return false;
+        void* block = take_more_nodes();
+        if (block == nullptr) return Indexed::no_memory;
         slot.more_nodes = static_cast<table::Node*>(block);
         for (std::size_t i = 0; i < sctp::kMaxRemoteAddresses - kInlineNodes; ++i)
             ::new (&slot.more_nodes[i]) table::Node;
@@ -71,10 +82,18 @@ bool Worker::State::index_paths(Slot& slot) {
         node.slot = static_cast<std::uint32_t>(&slot - shared.slots);
         node.local_tag = slot.association.local_tag();
         node.local = path.local;
-        if (shared.table->insert(node) != table::InsertResult::inserted) return false;
+        const auto result = insert(node);
+        if (result == table::InsertResult::busy) return Indexed::busy;
+        if (result != table::InsertResult::inserted) return Indexed::full;
         ++slot.nodes_inserted;
     }
-    return true;
+    return Indexed::all;
+}
+
+void Worker::State::count_refusal(Indexed why) {
+    if (why == Indexed::busy) counters.drop(Drop::cookie_try_lock);
+    if (why == Indexed::no_memory) counters.drop(Drop::data_no_memory);
+    if (why == Indexed::full) counters.drop(Drop::table_full);
 }
 
 void Worker::State::apply_effects(Slot& slot, Time now) {
@@ -88,8 +107,9 @@ void Worker::State::apply_effects(Slot& slot, Time now) {
             continue;
         }
         holding = true;
-        const KeptBack use(mine.pages);
-        if (!slot.association.hold(env, message)) counters.drop(Drop::peer_congested);
+        const KeptBack use(blocks);
+        if (faults.refuse(Site::hold) || !slot.association.hold(env, message))
+            counters.drop(Drop::peer_congested);
     }
     if (holding)
         block(slot, now);
@@ -108,7 +128,7 @@ void Worker::State::happened(Slot& slot, const sctp::EventRecord& event, Time no
             report(slot, RecordKind::association_restarted, now);
             break;
         case sctp::Event::paths_changed:
-            if (!index_paths(slot)) owe(slot);  // a busy shard or no page: settle() tries again
+            index_later(slot, index_paths(slot));
             break;
         case sctp::Event::path_down:
         case sctp::Event::path_up: {
@@ -118,7 +138,8 @@ void Worker::State::happened(Slot& slot, const sctp::EventRecord& event, Time no
                                      .as = kNoAs,
                                      .detail = event.path,
                                      .when = now};
-            if (!push_record(mine.to_control, {.kind = RecordKind::event, .event = record}))
+            if (!push(Site::ring_path_event, mine.to_control,
+                      {.kind = RecordKind::event, .event = record}))
                 mine.events_dropped.fetch_add(1, std::memory_order_relaxed);
             break;
         }
@@ -160,11 +181,12 @@ bool Worker::State::push_report(const Slot& slot, Time now) {
         event.kind = slot.end_event;
         event.detail = slot.end_cause;
     }
-    return push_record(mine.to_control, {.kind = slot.pending_report,
-                                         .streams_out = slot.association.streams_out(),
-                                         .ref = ref_of(slot),
-                                         .peer = slot.peer,
-                                         .event = event});
+    return push(Site::ring_report, mine.to_control,
+                {.kind = slot.pending_report,
+                 .streams_out = slot.association.streams_out(),
+                 .ref = ref_of(slot),
+                 .peer = slot.peer,
+                 .event = event});
 }
 
 void Worker::State::owe(Slot& slot) {
@@ -173,13 +195,31 @@ void Worker::State::owe(Slot& slot) {
     unsettled.push(slot);
 }
 
+void Worker::State::index_later(Slot& slot, Indexed so_far) {
+    if (so_far == Indexed::all || slot.unindexed) return;
+    if (so_far == Indexed::full) counters.drop(Drop::table_full);
+    slot.unindexed = true;
+    mine.unindexed.fetch_add(1, std::memory_order_relaxed);
+    owe(slot);
+}
+
+/// True: nothing is owed to the table any more.
+bool Worker::State::index_owed(Slot& slot) {
+    if (!slot.unindexed) return true;
+    if (!slot.ended && index_paths(slot) != Indexed::all) return false;
+    slot.unindexed = false;
+    mine.unindexed.fetch_sub(1, std::memory_order_relaxed);
+    if (!slot.ended) mark_dirty(slot);  // an INIT may have waited for this
+    return true;
+}
+
 bool Worker::State::settle(Time now) {
     bool settled = false;
     const std::size_t slice = std::min(unsettled.size(), kSlotsPerTurn);
     for (std::size_t n = 0; n < slice; ++n) {
         Slot& slot = unsettled.pop();
         if (slot.owes_report && push_report(slot, now)) slot.owes_report = false;
-        const bool indexed = slot.ended || index_paths(slot);
+        const bool indexed = index_owed(slot);
         if (slot.owes_report || !indexed) {
             unsettled.push(slot);
             continue;
@@ -208,7 +248,9 @@ bool Worker::State::take_down_one(Slot& slot, Time now) {
     if (slot.dirty || !salvage(slot, now)) return false;
     if (slot.blocked || slot.unsettled) return false;
     while (slot.nodes_inserted > 0) {
-        if (!shared.table->remove(slot.node(slot.nodes_inserted - 1u))) return false;
+        if (faults.refuse(Site::table_remove) ||
+            !shared.table->remove(slot.node(slot.nodes_inserted - 1u)))
+            return false;
         --slot.nodes_inserted;
         if (slot.nodes_inserted == 0) slot.grace_token = shared.reclaimer.begin();
     }
@@ -239,18 +281,34 @@ bool Worker::State::take_down(Time now) {
 bool Worker::State::connect(PeerIndex peer, Time now) {
     const PeerSettings& whom = settings().peers[peer.value];
     Slot* slot = new_slot(whom.listener, peer);
-    if (slot == nullptr) return false;
+    if (slot == nullptr) {
+        const EventRecord event{.kind = EventKind::association_lost,
+                                .peer = peer,
+                                .as = kNoAs,
+                                .detail = 0,
+                                .when = now};
+        if (!push(Site::ring_connect_failed, mine.to_control,
+                  {.kind = RecordKind::association_ended, .peer = peer, .event = event}))
+            return false;
+        counters.drop(Drop::init_refused_resources);
+        return true;
+    }
     slot->client = true;
     sctp::Environment env = environment(*slot, now);
     tags.target = index;
     const std::uint16_t local_port = settings().listeners[whom.listener].port;
-    const bool begun = slot->association.connect(env, whom.addresses, local_port,
+    const bool begun = !faults.refuse(Site::connect) &&
+                       slot->association.connect(env, whom.addresses, local_port,
                                                  whom.remote_port.value_or(local_port));
-    if (!begun || !index_paths(*slot)) {
+    const Indexed indexed = begun ? index_paths(*slot) : Indexed::no_memory;
+    if (indexed == Indexed::all || indexed == Indexed::busy) {
+        index_later(*slot, indexed);
+        if (slot->nodes_inserted > 0) mark_dirty(*slot);  // else INIT leaves afterwards
+    } else {
+        count_refusal(indexed);
+        slot->forget_association(env);  // no INIT leaves
         end(*slot, EventKind::association_lost, 0);
-        return false;
     }
-    mark_dirty(*slot);
     return true;
 }
 

@@ -9,7 +9,8 @@
 namespace signalbox::core {
 
 bool Worker::State::hand_off(WorkerIndex to, const Arrival& arrival) {
-    if (push_record(shared.ring(index.value, to.value), {.kind = RecordKind::packet}, arrival.ip)) {
+    if (push(Site::ring_packet, shared.ring(index.value, to.value), {.kind = RecordKind::packet},
+             arrival.ip)) {
         counters.add(Count::handoff_packets);
         return true;
     }
@@ -56,8 +57,34 @@ bool Worker::State::met_by_list(const Arrival& arrival, Time now) {
     return true;
 }
 
+/// An association that the table does not yet hold under this address: it is met all the same, and
+/// its peer not answered as a stranger (PKT-8).
+bool Worker::State::met_by_unindexed(const Arrival& arrival, Time now, bool handed_off) {
+    constexpr std::size_t kLooks = 64;
+    const sctp::Packet& packet = arrival.sctp;
+    if (packet.tag.value == 0) return false;
+    const WorkerIndex owner = shared.tag_hint.worker_of(packet.tag);
+    if (shared.per_worker[owner.value]->unindexed.load(std::memory_order_relaxed) == 0)
+        return false;
+    if (owner != index) return !handed_off && (hand_off(owner, arrival), true);
+    Slot* slot = unsettled.find(kLooks, [&](const Slot& s) {
+        const sctp::Association& a = s.association;
+        if (s.ended || a.local_tag() != packet.tag || a.remote_port() != packet.source_port)
+            return false;
+        for (std::size_t path = s.nodes_inserted; path < a.path_count(); ++path)
+            if (a.remote_address(path) == packet.source) return true;
+        return false;
+    });
+    if (slot != nullptr)
+        to_association(*slot, packet, now);
+    else if (unsettled.size() > kLooks)
+        counters.drop(Drop::path_not_indexed);  // perhaps one of those behind
+    return slot != nullptr || unsettled.size() > kLooks;
+}
+
 void Worker::State::no_association(const Arrival& arrival, Time now, sctp::TransmitSink& sink,
                                    bool handed_off) {
+    if (met_by_unindexed(arrival, now, handed_off)) return;
     if (!arrival.listening)
         return out_of_the_blue(arrival, plan().access.knows(arrival.sctp.source), now, sink);
     const PeerIndex peer =
@@ -121,13 +148,11 @@ void Worker::State::cookie_received(const Arrival& arrival, PeerIndex peer, Time
     sctp::Environment env = environment(*slot, now);
     tags.target = index;
     // A refusal leaves nothing behind: the peer sends its COOKIE ECHO again.
-    if (!slot->association.accept(env, contents)) {
-        counters.drop(Drop::data_no_memory);
-        end(*slot, EventKind::association_lost, 0);
-        return;
-    }
-    if (!index_paths(*slot)) {
-        counters.drop(Drop::cookie_try_lock);
+    Indexed indexed = Indexed::no_memory;
+    if (!faults.refuse(Site::accept) && slot->association.accept(env, contents))
+        indexed = index_paths(*slot);
+    if (indexed != Indexed::all) {
+        count_refusal(indexed);
         end(*slot, EventKind::association_lost, 0);
         return;
     }

@@ -2,15 +2,31 @@
 // AS-PENDING (RFC 4666 4.3.2): messages wait until an ASP becomes active or T(r) is over, bounded
 // by messages and bytes over all workers; newest discarded, flushed in order before new traffic.
 #include <algorithm>
+#include <utility>
 
 #include "core/worker_state.h"
 
 namespace signalbox::core {
 
-void* Worker::State::take_for_pending(std::size_t bytes, bool bounded) {
-    if (bounded) return blocks.take(bytes);
-    const KeptBack use(mine.pages);
-    return blocks.take(bytes);
+/// `bytes`: asked for, then what the block has.
+void* Worker::State::take_for_pending(std::size_t& bytes, bool bounded) {
+    if (bounded) return faults.refuse(Site::pending_message) ? nullptr : blocks.take(bytes);
+    const KeptBack use(blocks);
+    if (void* const block = blocks.take(bytes)) return block;
+    bytes = mem::BlockPool::kMaxBytes;
+    return std::exchange(waiting_room, nullptr);
+}
+
+bool Worker::State::prepare_room() {
+    if (waiting_room != nullptr) return true;
+    const KeptBack use(blocks);
+    if (!faults.refuse(Site::waiting_room)) waiting_room = blocks.take(mem::BlockPool::kMaxBytes);
+    return waiting_room != nullptr;
+}
+
+void Worker::State::give_room() {
+    if (waiting_room != nullptr) blocks.give(waiting_room, mem::BlockPool::kMaxBytes);
+    waiting_room = nullptr;
 }
 
 Routed Worker::State::enqueue_pending(AsIndex as, const sigtran::ProtocolData& data, bool bounded) {
@@ -18,7 +34,7 @@ Routed Worker::State::enqueue_pending(AsIndex as, const sigtran::ProtocolData& d
     std::atomic<std::uint32_t>& messages = shared.pending_messages[as.value];
     std::atomic<std::uint32_t>& bytes = shared.pending_bytes[as.value];
     const auto length = static_cast<std::uint32_t>(data.user_data.size());
-    const std::size_t room = sizeof(PendingMessage) + length;
+    std::size_t room = sizeof(PendingMessage) + length;
     if (room > mem::BlockPool::kMaxBytes) return counters.drop(Drop::data_too_long), Routed::done;
     if (bounded && (messages.load(std::memory_order_relaxed) >= server.recovery_queue_messages ||
                     bytes.load(std::memory_order_relaxed) + length > server.recovery_queue_bytes))
@@ -39,6 +55,7 @@ Routed Worker::State::enqueue_pending(AsIndex as, const sigtran::ProtocolData& d
                                            .from = routing_from};
     std::copy(data.user_data.begin(), data.user_data.end(), reinterpret_cast<std::uint8_t*>(m + 1));
     m->routed_before = !bounded;
+    m->room = static_cast<std::uint16_t>(room);
     PendingQueue& queue = pending[as.value];
     (queue.last != nullptr ? queue.last->next : queue.first) = m;
     queue.last = m;
@@ -58,7 +75,7 @@ void Worker::State::give_pending(AsIndex as, Drop* why) {
     shared.pending_messages[as.value].fetch_sub(1, std::memory_order_release);
     shared.pending_bytes[as.value].fetch_sub(m->length, std::memory_order_relaxed);
     if (why != nullptr) counters.drop(*why);
-    blocks.give(m, sizeof(PendingMessage) + m->length);
+    blocks.give(m, m->room);
 }
 
 Routed Worker::State::send_pending(AsIndex as, const PendingMessage& m) {

@@ -43,8 +43,9 @@ Routed Worker::State::to_control(Slot& from, const sctp::Message& message, Recor
                                  Drop why) {
     const RecordHeader header{
         .kind = kind, .why = why, .stream = message.stream, .ref = ref_of(from), .peer = from.peer};
-    if (push_record(mine.to_control, header, message.data)) return Routed::done;
-    return Routed::again;
+    const Site site =
+        kind == RecordKind::management ? Site::ring_management : Site::ring_refused_data;
+    return push(site, mine.to_control, header, message.data) ? Routed::done : Routed::again;
 }
 
 Routed Worker::State::deliver_data(Slot& from, const sctp::Message& message, Time now) {
@@ -176,7 +177,8 @@ Routed Worker::State::to_peer(PeerIndex peer, AsIndex as_index, const sigtran::A
                                   .as = as_index,
                                   .ref = link.ref,
                                   .peer = peer};
-        if (!push_record(shared.ring(index.value, link.ref.worker.value), record, pieces))
+        if (!push(Site::ring_message, shared.ring(index.value, link.ref.worker.value), record,
+                  pieces))
             return Routed::again;
         counters.add(Count::handoff_messages);
         if (first_routing) counters.add(Count::routed_messages);
@@ -185,7 +187,7 @@ Routed Worker::State::to_peer(PeerIndex peer, AsIndex as_index, const sigtran::A
     Slot* slot = find(link.ref);
     if (slot == nullptr) return Routed::again;  // ended in this very turn
     sctp::Environment env = environment_for_data(*slot, Time{});
-    switch (slot->association.send(env, *stream, kPpidM3ua, false, pieces)) {
+    switch (send(Site::send_data, *slot, env, *stream, pieces)) {
         case sctp::SendStatus::ok:
             break;
         case sctp::SendStatus::too_long:
@@ -200,10 +202,16 @@ Routed Worker::State::to_peer(PeerIndex peer, AsIndex as_index, const sigtran::A
     return Routed::done;
 }
 
+sctp::SendStatus Worker::State::send(Site site, Slot& slot, sctp::Environment& env, StreamId stream,
+                                     std::span<const std::span<const std::uint8_t>> pieces) {
+    if (faults.refuse(site)) return sctp::SendStatus::no_memory;
+    return slot.association.send(env, stream, kPpidM3ua, false, pieces);
+}
+
 /// A DATA whose association ended goes to another ASP of its AS, before what comes after it:
 /// through the AS's queue, which new messages join while it is not empty. Unsent ones are new to
 /// everyone; those that were on the wire may arrive twice, and only here can that happen
-/// (sigtran.md decision 10, policy `resend`).
+/// (sigtran.md decision 10, policy `resend`). After prepare_room().
 void Worker::State::reroute(PeerIndex to, std::span<const std::uint8_t> message, bool sent) {
     const auto data =
         to == kNoPeer ? std::nullopt : sigtran::reclaim_data(snapshot->distribution, to, message);
@@ -217,6 +225,7 @@ void Worker::State::reroute(PeerIndex to, std::span<const std::uint8_t> message,
         return counters.drop(Drop::unacknowledged_reported);
     // Already paid for: its bytes were within the send buffer of its association.
     enqueue_pending(data->from_as, data->data, false);
+    give_room();
 }
 
 /// First what the association had not delivered goes to its servers' queues, then control learns of
@@ -235,9 +244,9 @@ bool Worker::State::take_back(Slot& slot, Time now) {
     constexpr std::size_t kPerTurn = 256;
     sctp::Environment env = environment(slot, now);
     for (std::size_t n = 0; n < kPerTurn; ++n) {
-        if (mine.pages.available() == 0) return false;  // a message needs one at most
+        if (!prepare_room()) return false;
         const auto unsent = slot.association.take_back(env);
-        if (!unsent) return true;
+        if (!unsent) return give_room(), true;
         reroute(slot.peer, unsent->message.data, unsent->sent);
     }
     return false;

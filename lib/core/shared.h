@@ -16,6 +16,7 @@
 #include "core/node.h"
 #include "core/records.h"
 #include "core/screening.h"
+#include "core/sites.h"
 #include "core/tag_steering.h"
 #include "mem/page_cache.h"
 #include "mem/page_pool.h"
@@ -79,6 +80,9 @@ struct alignas(64) WorkerShared {
     std::atomic<std::int64_t> established{0};            // worker: rw, control: ro
     std::atomic<std::int64_t> slots_used{0};             // worker: rw, control: ro
     std::atomic<std::uint64_t> events_dropped{0};        // worker: rw, control: ro
+    /// Associations with paths that the table does not hold yet.
+    std::atomic<std::size_t> unindexed{0};  // worker: rw, other workers: ro
+    FaultPoints faults;                     // worker: rw
 };
 
 struct Node::Shared {
@@ -119,12 +123,14 @@ struct Node::Shared {
     };
     std::deque<Old> old_snapshots;
     Counters control_counters;
+    FaultPoints control_faults;
     std::unique_ptr<sigtran::SignalingGateway> gateway;
     Links links;
     std::vector<Time> reconnect_at;  // by peer; kNever: nothing to open
     std::vector<std::deque<std::vector<std::uint8_t>>>
         backlog;  // records that a worker's ring did not take
     bool links_changed = false;
+    std::deque<sigtran::Outgoing> outgoing;  // waits for the snapshot that it builds on
     bool draining = false;
     std::deque<EventRecord> events;
     std::uint64_t events_dropped = 0;
@@ -144,7 +150,7 @@ struct Node::Shared {
 
     void described(const Record& record);
     void continue_survey();
-    void publish();
+    bool publish();  // false: no memory now
     void reclaim_snapshots();
     void command(const RecordHeader& header, std::span<const std::uint8_t> bytes);
     void from_worker(unsigned worker, const Record& record, Time now);

@@ -45,6 +45,7 @@ struct alignas(64) Slot : TimerNode {
 
     bool salvaged = false;     // ended, and what it had not delivered waits in its servers' queues
     bool owes_report = false;  // control must still learn about `pending_report`
+    bool unindexed = false;    // owes table entries
     RecordKind pending_report{};
     EventKind end_event{};  // why it ended
     std::uint16_t end_cause = 0;
@@ -65,7 +66,8 @@ struct alignas(64) Slot : TimerNode {
         ++generation;
         nodes_inserted = 0;
         congestion_level = 0;
-        dirty = blocked = established = client = ended = salvaged = owes_report = unsettled = false;
+        dirty = blocked = established = client = ended = salvaged = owes_report = false;
+        unsettled = unindexed = false;
         congested.store(false, std::memory_order_relaxed);
     }
     /// Asks for what a packet or a time-out of the association touches. (The table's lookup has
@@ -73,6 +75,13 @@ struct alignas(64) Slot : TimerNode {
     SIGNALBOX_ALWAYS_INLINE void prefetch() const {
         prefetch_lines(this, nodes);
         association.prefetch();
+    }
+    /// One that has sent nothing yet.
+    void forget_association(sctp::Environment& env) {
+        while (!association.release(env, 64)) {
+        }
+        std::destroy_at(&association);
+        std::construct_at(&association);
     }
     table::Node& node(std::size_t path) {
         return path < kInlineNodes ? nodes[path] : more_nodes[path - kInlineNodes];

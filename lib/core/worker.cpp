@@ -22,6 +22,7 @@ Worker::State::State(Node& node, WorkerIndex i)
       index(i),
       mine(*shared.per_worker[i.value]),
       counters(mine.counters),
+      faults(mine.faults),
       blocks(mine.pages),
       random(shared.worker_seeds[i.value]),
       cookies(shared.cookie_key, shared.cookie_key_previous, shared.settings().node_id),
@@ -194,10 +195,11 @@ void Worker::State::judge_congestion(Slot& slot) {
     while (level > 0 && filled < std::uint64_t{limit_bytes} * kAbatement[level - 1u]) --level;
     if (level == slot.congestion_level || slot.ended || slot.peer == kNoPeer) return;
     // A full ring: the next change of the queue tries again.
-    if (push_record(mine.to_control, {.kind = RecordKind::congestion,
-                                      .level = level,
-                                      .ref = ref_of(slot),
-                                      .peer = slot.peer}))
+    if (push(Site::ring_congestion, mine.to_control,
+             {.kind = RecordKind::congestion,
+              .level = level,
+              .ref = ref_of(slot),
+              .peer = slot.peer}))
         slot.congestion_level = level;
 }
 
@@ -286,6 +288,10 @@ Time Worker::next_deadline() const {
 
 Counters& Worker::counters() {
     return state_->counters;
+}
+
+mem::FaultPoint& Worker::block_faults() {
+    return state_->blocks.faults();
 }
 
 }  // namespace signalbox::core

@@ -10,6 +10,7 @@
 #include "base/counters.h"
 #include "base/numbers.h"
 #include "base/time.h"
+#include "mem/fault_point.h"
 #include "sctp/transmit_sink.h"
 
 namespace signalbox::core {
@@ -39,6 +40,7 @@ class Worker {
     /// Nothing needs to be done before this time unless a packet or a ring record comes.
     Time next_deadline() const;
     Counters& counters();
+    mem::FaultPoint& block_faults();  // of its block pool
 
  private:
     struct State;

@@ -32,13 +32,13 @@ inline constexpr std::size_t kKeptBackPages = 32;
 
 class KeptBack {
  public:
-    explicit KeptBack(mem::PageCache& pages) : pages_(pages) { pages_.keep_back(0); }
-    ~KeptBack() { pages_.keep_back(kKeptBackPages); }
+    explicit KeptBack(mem::BlockPool& blocks) : blocks_(blocks) { blocks_.use_kept(true); }
+    ~KeptBack() { blocks_.use_kept(false); }
     KeptBack(const KeptBack&) = delete;
     KeptBack& operator=(const KeptBack&) = delete;
 
  private:
-    mem::PageCache& pages_;
+    mem::BlockPool& blocks_;
 };
 
 /// A received packet between the passes.
@@ -59,6 +59,7 @@ struct PendingMessage {
     Sls sls;
     AsIndex from = kNoAs;        // whose ASP sent it; unknown when it came back
     bool routed_before = false;  // it came back from an association
+    std::uint16_t room = 0;      // bytes of its block
 };
 
 /// A queue through the slots themselves: the first is served, and what is not finished goes to the
@@ -82,6 +83,13 @@ class SlotQueue {
         return slot;
     }
     std::size_t size() const { return size_; }
+    /// The first of `limit` that fits; nullptr: none.
+    template <class Fits>
+    Slot* find(std::size_t limit, Fits&& fits) const {
+        Slot* slot = first_;
+        for (; slot != nullptr && limit > 0 && !fits(*slot); slot = slot->*Next) --limit;
+        return limit > 0 ? slot : nullptr;
+    }
 
  private:
     Slot* first_ = nullptr;
@@ -93,6 +101,8 @@ struct PendingQueue {
     PendingMessage* first = nullptr;
     PendingMessage* last = nullptr;
 };
+
+enum class Indexed : std::uint8_t { all, busy, no_memory, full };
 
 enum class Routed : std::uint8_t {
     done,   // sent, queued for a pending AS, or discarded by name: the incoming association is rid
@@ -111,6 +121,7 @@ struct Worker::State {
     WorkerIndex index;
     WorkerShared& mine;
     Counters& counters;
+    FaultPoints& faults;
     mem::BlockPool blocks;
     RandomSource random;
     sctp::CookieKeys cookies;
@@ -131,11 +142,13 @@ struct Worker::State {
     using Flows = std::array<std::uint32_t, 256>;         // by SLS
     std::vector<std::unique_ptr<Flows>> broadcast_flows;  // by AS, for broadcast: see to_all()
     std::uint32_t correlations = 0;
-    std::vector<Time> rate_paid;    // by peer: its messages fill their share of time until then
-    bool first_routing = true;      // false: a message that was counted as routed before
-    std::size_t pending_here = 0;   // messages in all of them
-    std::vector<Slot*> free_slots;  // reserved once
-    Slot* dirty = nullptr;          // lists through the slots
+    void* waiting_room = nullptr;    // see prepare_room()
+    Time management_waits = kNever;  // since when a message from control finds no memory
+    std::vector<Time> rate_paid;     // by peer: its messages fill their share of time until then
+    bool first_routing = true;       // false: a message that was counted as routed before
+    std::size_t pending_here = 0;    // messages in all of them
+    std::vector<Slot*> free_slots;   // reserved once
+    Slot* dirty = nullptr;           // lists through the slots
     Slot* blocked = nullptr;
     SlotQueue<&Slot::next_ending> ending;        // being taken down
     SlotQueue<&Slot::next_unsettled> unsettled;  // owe the table an entry or control a report
@@ -170,6 +183,17 @@ struct Worker::State {
     }
     void rearm(Slot& slot);
     bool flush_dirty(Time now, sctp::TransmitSink& sink);
+    /// False: no room.
+    bool push(Site site, ByteRing& ring, const RecordHeader& header,
+              std::span<const std::span<const std::uint8_t>> pieces) {
+        return !faults.refuse(site) && push_record(ring, header, pieces);
+    }
+    bool push(Site site, ByteRing& ring, const RecordHeader& header,
+              std::span<const std::uint8_t> bytes = {}) {
+        return !faults.refuse(site) && push_record(ring, header, bytes);
+    }
+    sctp::SendStatus send(Site site, Slot& slot, sctp::Environment& env, StreamId stream,
+                          std::span<const std::span<const std::uint8_t>> pieces);
     void judge_congestion(Slot& slot);
 
     // icmp.cpp
@@ -178,6 +202,7 @@ struct Worker::State {
     // listener.cpp
     table::Node* listed(const sctp::Packet& packet) const;
     bool met_by_list(const Arrival& arrival, Time now);
+    bool met_by_unindexed(const Arrival& arrival, Time now, bool handed_off);
     void no_association(const Arrival& arrival, Time now, sctp::TransmitSink& sink,
                         bool handed_off);
     void init_received(const Arrival& arrival, PeerIndex peer, Time now, sctp::TransmitSink& sink);
@@ -192,7 +217,10 @@ struct Worker::State {
 
     // lifecycle.cpp
     Slot* new_slot(std::uint16_t listener, PeerIndex peer);
-    bool index_paths(Slot& slot);  // false: busy, try again
+    Indexed index_paths(Slot& slot);
+    void* take_more_nodes();
+    table::InsertResult insert(table::Node& node);
+    void count_refusal(Indexed why);
     void apply_effects(Slot& slot, Time now);
     void happened(Slot& slot, const sctp::EventRecord& event, Time now);
     void report(Slot& slot, RecordKind kind, Time now);
@@ -201,8 +229,10 @@ struct Worker::State {
     bool take_down(Time now);  // a slice of some of the associations that end
     bool take_down_one(Slot& slot, Time now);
     void owe(Slot& slot);
-    bool settle(Time now);  // what was owed; true: something was settled
-    bool connect(PeerIndex peer, Time now);
+    void index_later(Slot& slot, Indexed so_far);
+    bool index_owed(Slot& slot);
+    bool settle(Time now);                   // what was owed; true: something was settled
+    bool connect(PeerIndex peer, Time now);  // false: not even its failure can be told now
     AssociationRef ref_of(const Slot& slot) const;
     Slot* find(const AssociationRef& ref);
 
@@ -237,7 +267,10 @@ struct Worker::State {
 
     // pending.cpp
     Routed enqueue_pending(AsIndex as, const sigtran::ProtocolData& data, bool bounded = true);
-    void* take_for_pending(std::size_t bytes, bool bounded);
+    void* take_for_pending(std::size_t& bytes, bool bounded);
+    /// True: the next message that must wait here finds room, whatever happens meanwhile.
+    bool prepare_room();
+    void give_room();
     bool settle_pending();
     void give_pending(AsIndex as, Drop* why);
     AsIndex alternative(AsIndex as, const PendingMessage& message) const;
@@ -247,9 +280,11 @@ struct Worker::State {
     // commands.cpp
     bool take_commands(Time now);
     bool take_handed(Time now, sctp::TransmitSink& sink);
-    void obey(const Record& record, Time now);
+    bool obey(const Record& record, Time now);  // false: not yet, offer it again
+    bool send_management(Slot& slot, const Record& record, Time now);
     void abort(Slot& slot, Time now);
-    bool message_for(const Record& record, Time now);       // false: not yet, offer it again
+    bool message_for(const Record& record, Time now);  // false: not yet, offer it again
+    bool wait_for_other(const Record& record);
     void describe(const RecordHeader& question, Time now);  // inspect.cpp
 };
 

@@ -19,6 +19,7 @@ struct alignas(64) BlockPool::Page {
     std::uint16_t in_use;  // blocks out
     std::uint16_t fresh;   // blocks at the end that were never out: a new page is not walked
     std::uint8_t size_class;
+    bool kept;  // its source keeps it back for what must not fail
 };
 
 namespace {
@@ -65,8 +66,8 @@ void BlockPool::trim() noexcept {
     }
 }
 
-void* BlockPool::take_page() noexcept {
-    void* const page = pages_.take();
+void* BlockPool::take_page(bool kept) noexcept {
+    void* const page = kept ? pages_.take_kept() : pages_.take();
     if (page == nullptr) return nullptr;
     unpoison(page, kPageBytes);
     ++pages_held_;
@@ -79,8 +80,12 @@ void BlockPool::give_page(void* page) noexcept {
     pages_.give(page);
 }
 
+BlockPool::Page*& BlockPool::partial(const Page& page) noexcept {
+    return (page.kept ? kept_partial_ : partial_)[page.size_class];
+}
+
 void BlockPool::link(Page& page) noexcept {
-    Page*& head = partial_[page.size_class];
+    Page*& head = partial(page);
     page.prev = nullptr;
     page.next = head;
     if (head != nullptr) head->prev = &page;
@@ -91,26 +96,36 @@ void BlockPool::unlink(Page& page) noexcept {
     if (page.prev != nullptr)
         page.prev->next = page.next;
     else
-        partial_[page.size_class] = page.next;
+        partial(page) = page.next;
     if (page.next != nullptr) page.next->prev = page.prev;
 }
 
 BlockPool::Page* BlockPool::page_with_room(std::size_t size_class) noexcept {
     if (partial_[size_class] != nullptr) return partial_[size_class];
-    Page* page = spare_[size_class];
+    Page* const page = spare_[size_class];
     spare_[size_class] = nullptr;
-    if (page == nullptr) {
-        void* const raw = take_page();
-        if (raw == nullptr) return nullptr;
-        page = static_cast<Page*>(raw);
-        *page = Page{.next = nullptr,
-                     .prev = nullptr,
-                     .free = nullptr,
-                     .in_use = 0,
-                     .fresh = blocks_per_page(size_class),
-                     .size_class = static_cast<std::uint8_t>(size_class)};
-        poison(page + 1, kPageBytes - kHeaderBytes);
-    }
+    if (page == nullptr) return fresh_page(size_class, false);
+    link(*page);
+    return page;
+}
+
+BlockPool::Page* BlockPool::kept_page_with_room(std::size_t size_class) noexcept {
+    if (kept_partial_[size_class] != nullptr) return kept_partial_[size_class];
+    return fresh_page(size_class, true);
+}
+
+BlockPool::Page* BlockPool::fresh_page(std::size_t size_class, bool kept) noexcept {
+    void* const raw = take_page(kept);
+    if (raw == nullptr) return nullptr;
+    auto* const page = static_cast<Page*>(raw);
+    *page = Page{.next = nullptr,
+                 .prev = nullptr,
+                 .free = nullptr,
+                 .in_use = 0,
+                 .fresh = blocks_per_page(size_class),
+                 .size_class = static_cast<std::uint8_t>(size_class),
+                 .kept = kept};
+    poison(page + 1, kPageBytes - kHeaderBytes);
     link(*page);
     return page;
 }
@@ -119,11 +134,13 @@ void* BlockPool::take(std::size_t bytes) noexcept {
     if (bytes > kMaxBytes || faults_.refuses()) return nullptr;
     const std::size_t size_class = class_of(bytes);
     if (size_class == kWholePage) {
-        void* const block = take_page();
+        void* block = take_page(false);
+        if (block == nullptr && kept_allowed_) block = take_page(true);
         in_use_ += block != nullptr;
         return block;
     }
-    Page* const page = page_with_room(size_class);
+    Page* page = page_with_room(size_class);
+    if (page == nullptr && kept_allowed_) page = kept_page_with_room(size_class);
     if (page == nullptr) return nullptr;
     void* block = page->free;
     if (block != nullptr) {
@@ -158,7 +175,7 @@ void BlockPool::give(void* block, std::size_t bytes) noexcept {
     if (was_full) link(*page);
     if (page->in_use > 0) return;
     unlink(*page);
-    if (spare_[size_class] == nullptr)
+    if (spare_[size_class] == nullptr && !page->kept)
         spare_[size_class] = page;
     else
         give_page(page);

@@ -32,8 +32,16 @@ void* PageCache::pop_own() noexcept {
 }
 
 void* PageCache::take() noexcept {
+    return take_leaving(kept_back_);
+}
+
+void* PageCache::take_kept() noexcept {
+    return take_leaving(0);
+}
+
+void* PageCache::take_leaving(std::size_t kept_back) noexcept {
     void* page = nullptr;
-    if (!faults_.refuses() && (kept_back_ == 0 || available() > kept_back_)) {
+    if (!faults_.refuses() && (kept_back == 0 || available() > kept_back)) {
         page = pop_own();
         if (page == nullptr) page = fresh_.pop();
     }

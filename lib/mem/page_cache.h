@@ -30,9 +30,9 @@ class PageCache final : public PageSource {
     // worker
     void* take() noexcept override;
     void give(void* page) noexcept override;
+    void* take_kept() noexcept override;
 
-    /// take() leaves this many pages alone from now on: for what must not fail, whose taker lowers
-    /// it for the moment.
+    /// take() leaves this many pages alone from now on: only take_kept() gets them.
     void keep_back(std::size_t pages) { kept_back_ = pages; }
     /// Pages beyond the target start on their way to the pool, as many as the ring takes. Once a
     /// turn: what came back in one heap shall not stay here for ever.
@@ -51,6 +51,7 @@ class PageCache final : public PageSource {
 
  private:
     void* pop_own() noexcept;
+    void* take_leaving(std::size_t kept_back) noexcept;
 
     PagePool& pool_;
     const std::size_t target_;

@@ -13,6 +13,9 @@ class PageSource {
     /// A page of kPageBytes, aligned to its size, content undefined; nullptr when none is at hand.
     virtual void* take() noexcept = 0;
     virtual void give(void* page) noexcept = 0;
+    /// For what must not fail: also from those that take() leaves alone, where the source keeps
+    /// some back.
+    virtual void* take_kept() noexcept { return take(); }
 };
 
 }  // namespace signalbox::mem

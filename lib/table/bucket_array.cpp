@@ -2,6 +2,7 @@
 #include "table/bucket_array.h"
 
 #include <algorithm>
+#include <new>
 
 namespace signalbox::table {
 namespace {
@@ -33,16 +34,21 @@ bool Bucket::empty() const {
                        [](const auto& line) { return line.load(std::memory_order_relaxed) == 0; });
 }
 
+std::unique_ptr<BucketArray> BucketArray::make(std::size_t homes, std::uint64_t salt) {
+    std::unique_ptr<BucketArray> array(new (std::nothrow) BucketArray(homes, salt));
+    if (array == nullptr || array->buckets_ == nullptr || array->free_ == nullptr) return nullptr;
+    for (std::size_t i = 0; i < array->pool_; ++i)
+        array->free_[i] = static_cast<std::uint32_t>(homes + array->pool_ - 1 - i);
+    return array;
+}
+
 BucketArray::BucketArray(std::size_t homes, std::uint64_t salt)
-    : buckets_(std::make_unique<Bucket[]>(homes + pool_for(homes))),
+    : buckets_(new (std::nothrow) Bucket[homes + pool_for(homes)]),
       salt_(salt | 1),
       homes_(homes),
       pool_(pool_for(homes)),
-      free_(std::make_unique<std::uint32_t[]>(pool_)),
-      free_count_(static_cast<std::uint32_t>(pool_)) {
-    for (std::size_t i = 0; i < pool_; ++i)
-        free_[i] = static_cast<std::uint32_t>(homes_ + pool_ - 1 - i);
-}
+      free_(new (std::nothrow) std::uint32_t[pool_]),
+      free_count_(static_cast<std::uint32_t>(pool_)) {}
 
 unsigned BucketArray::max_depth() const {
     for (unsigned depth = kMaxDepth; depth > 1; --depth)

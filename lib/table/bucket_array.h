@@ -68,8 +68,8 @@ static_assert(sizeof(Bucket) == 64);
 class BucketArray {
  public:
     /// `homes`: 1 to 2^31. `salt` is made odd; it turns a hash into a bucket, so that an array with
-    /// another salt is a re-keyed one. Control thread.
-    BucketArray(std::size_t homes, std::uint64_t salt);
+    /// another salt is a re-keyed one. nullptr: no memory. Control thread.
+    static std::unique_ptr<BucketArray> make(std::size_t homes, std::uint64_t salt);
 
     static std::uint16_t tag_of(std::uint64_t hash) { return static_cast<std::uint16_t>(hash); }
     std::size_t home_of(std::uint64_t hash) const { return (hash * salt_ >> 32) * homes_ >> 32; }
@@ -99,6 +99,8 @@ class BucketArray {
     std::atomic<const BucketArray*> previous{};  // control: rw, readers: ro
 
  private:
+    BucketArray(std::size_t homes, std::uint64_t salt);
+
     struct Place {
         Bucket* bucket;
         unsigned slot;

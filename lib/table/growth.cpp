@@ -78,7 +78,10 @@ void TransportTable::begin_move(Shard& shard, Reason reason) {
     if (reason == Reason::growth || (reason == Reason::rekeying && pool_short))
         homes = std::max(homes * 3 / 2, entries / kAfterGrowth);
     if (reason == Reason::shrinking) homes = std::max(homes_min_, homes / 2);
-    auto fresh = std::make_unique<BucketArray>(homes, siphash13(salt_key_, salts_drawn_, 0, 0));
+    auto fresh = growth_faults_.refuses()
+                     ? nullptr
+                     : BucketArray::make(homes, siphash13(salt_key_, salts_drawn_, 0, 0));
+    if (fresh == nullptr) return void(++growths_refused_);  // a later call tries again
     const Shard::TryLock lock(shard);
     if (!lock.held()) return;  // the next call finds the same reason
     ++salts_drawn_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <new>
 
 #include "table/shard.h"
 
@@ -49,8 +50,8 @@ TransportTable::TransportTable(const Settings& settings, const HashKey& key, voi
     assert(reinterpret_cast<std::uintptr_t>(arena) % sizeof(Node) == 0);
     for (std::size_t i = 0; i < settings_.shards; ++i) {
         auto& shard = shards_[i];
-        shard.array =
-            std::make_unique<BucketArray>(homes_min_, siphash13(salt_key_, salts_drawn_++, 0, 0));
+        shard.array = BucketArray::make(homes_min_, siphash13(salt_key_, salts_drawn_++, 0, 0));
+        if (shard.array == nullptr) throw std::bad_alloc{};
         shard.newest = shard.array.get();
         shard.current.store(shard.newest, std::memory_order_release);
     }
@@ -216,6 +217,7 @@ TransportTable::Statistics TransportTable::statistics() const {
     sum.shrinks = shrinks_;
     sum.rekeys = rekeys_;
     sum.resting = resting_;
+    sum.growths_refused = growths_refused_;
     return sum;
 }
 

@@ -18,6 +18,7 @@
 #include "base/ip_address.h"
 #include "base/numbers.h"
 #include "base/reclaimer.h"
+#include "mem/fault_point.h"
 #include "table/bucket_array.h"
 #include "table/key.h"
 #include "table/keyed_hash.h"
@@ -77,12 +78,15 @@ class TransportTable {
         std::uint64_t growths = 0, busy = 0;
         std::uint64_t shrinks = 0, rekeys = 0;
         std::uint64_t resting = 0;  // calls of maintain() in which the new array took no chain
+        std::uint64_t growths_refused = 0;  // no memory for the new array
         /// Something is wrong with keys or room, and a new salt did not mend it.
         bool alarm() const { return max_depth > kDepthAlarm; }
     };
     /// Control thread.
     Statistics statistics() const;
     std::uint64_t hash(const Key& key) const { return hash_(key); }
+    /// Control thread: memory for new arrays.
+    mem::FaultPoint& growth_faults() { return growth_faults_; }
 
  private:
     struct Shard;
@@ -131,6 +135,8 @@ class TransportTable {
     std::size_t next_shard_ = 0;
     Shard* moving_ = nullptr;
     std::uint64_t growths_ = 0, shrinks_ = 0, rekeys_ = 0, resting_ = 0;
+    std::uint64_t growths_refused_ = 0;
+    mem::FaultPoint growth_faults_;
 };
 
 }  // namespace signalbox::table

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/bytes.h"
+#include "wire/chunk_types.h"
 #include "wire/sctp_header.h"
 
 namespace signalbox::test {
@@ -73,13 +74,47 @@ sctp::Environment CoreLab::asp_environment(const Asp& asp) {
             .scratch = scratch_};
 }
 
-Asp& CoreLab::start(PeerIndex peer) {
-    const core::PeerSettings& settings = node->settings().peers[peer.value];
+Asp& CoreLab::add(PeerIndex peer) {
     Asp& asp = asps.emplace_back();
     asp.peer = peer;
-    asp.addresses = settings.addresses;
+    asp.addresses = node->settings().peers[peer.value].addresses;
     asp.association = std::make_unique<sctp::Association>();
     for (const IpAddress& a : asp.addresses) by_address_[a] = asps.size() - 1;
+    return asp;
+}
+
+Asp& CoreLab::listen(PeerIndex peer) {
+    Asp& asp = add(peer);
+    asp.listens = true;
+    return asp;
+}
+
+/// True: nothing of the packet is for an association yet.
+bool CoreLab::met_by_listener(Asp& asp, const sctp::Packet& packet) {
+    if (!asp.listens) return false;
+    sctp::Environment env = asp_environment(asp);
+    if (packet.chunks[0] == static_cast<std::uint8_t>(wire::ChunkType::init)) {
+        sctp::answer_init(env, packet, to_gateway_);
+        return true;
+    }
+    sctp::CookieContents cookie;
+    if (sctp::first_cookie(packet).empty() ||
+        asp_cookies_.open(sctp::first_cookie(packet), packet, now, cookie) !=
+            sctp::CookieVerdict::good ||
+        !asp.association->accept(env, cookie))
+        return true;
+    asp.listens = false;
+    return false;
+}
+
+void CoreLab::shutdown(Asp& asp) {
+    sctp::Environment env = asp_environment(asp);
+    asp.association->shutdown(env);
+}
+
+Asp& CoreLab::start(PeerIndex peer) {
+    Asp& asp = add(peer);
+    const core::PeerSettings& settings = node->settings().peers[peer.value];
     sctp::Environment env = asp_environment(asp);
     const core::ListenerSettings& listener = node->settings().listeners[settings.listener];
     asp.association->connect(env, listener.addresses,
@@ -147,16 +182,16 @@ void CoreLab::feed_asps(std::vector<IpBytes>& packets) {
         if (asp.silent) continue;
         const auto packet = wire::parse_sctp_packet(ip->payload);
         if (!packet) std::abort();
+        const sctp::Packet arrived{.source = ip->source,
+                                   .destination = ip->destination,
+                                   .source_port = packet->header.source_port,
+                                   .destination_port = packet->header.destination_port,
+                                   .tag = packet->header.tag,
+                                   .chunks = packet->chunks};
+        if (met_by_listener(asp, arrived)) continue;
         sctp::Environment env = asp_environment(asp);
         effects_.clear();
-        asp.association->receive(env,
-                                 {.source = ip->source,
-                                  .destination = ip->destination,
-                                  .source_port = packet->header.source_port,
-                                  .destination_port = packet->header.destination_port,
-                                  .tag = packet->header.tag,
-                                  .chunks = packet->chunks},
-                                 effects_);
+        asp.association->receive(env, arrived, effects_);
         for (const auto& e : effects_.happened()) asp.events.push_back(e);
         for (const sctp::Message& m : effects_.delivered()) {
             asp.received.emplace_back(m.data.begin(), m.data.end());

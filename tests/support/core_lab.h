@@ -77,7 +77,8 @@ struct Asp {
     std::vector<std::vector<std::uint8_t>> received;  // M3UA messages, oldest first
     std::vector<StreamId> received_on;
     std::vector<sctp::EventRecord> events;
-    bool silent = false;  // killed: takes and sends nothing any more
+    bool silent = false;   // killed: takes and sends nothing any more
+    bool listens = false;  // takes the next INIT that comes
 };
 
 class CoreLab {
@@ -93,6 +94,10 @@ class CoreLab {
 
     /// A process of the configured peer starts and opens its association.
     Asp& start(PeerIndex peer);
+    /// It waits for the gateway to open the association.
+    Asp& listen(PeerIndex peer);
+    /// The ASP ends its association by SHUTDOWN.
+    void shutdown(Asp& asp);
     void send(Asp& asp, StreamId stream, std::span<const std::uint8_t> m3ua, Ppid ppid = Ppid{3});
     /// The ASP aborts its association with this cause code.
     void abort(Asp& asp, std::uint16_t cause);
@@ -131,6 +136,8 @@ class CoreLab {
     }
     void feed_asps(std::vector<IpBytes>& packets);
     void run_asps();
+    Asp& add(PeerIndex peer);
+    bool met_by_listener(Asp& asp, const sctp::Packet& packet);
 
     void* region_;
     Options options_;

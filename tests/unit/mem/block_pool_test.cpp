@@ -166,3 +166,59 @@ TEST_CASE(
     pool.give(block, 128);
 }
 #endif
+
+namespace {
+
+/// Leaves some pages alone but for take_kept().
+class KeepingSource final : public PageSource {
+ public:
+    KeepingSource(std::size_t pages, std::size_t kept) : all_(pages), kept_(kept) {}
+    void* take() noexcept override { return left() > kept_ ? all_.take() : nullptr; }
+    void* take_kept() noexcept override { return all_.take(); }
+    void give(void* page) noexcept override { all_.give(page); }
+    std::size_t left() const { return limit_ - all_.out(); }
+
+ private:
+    CountingSource all_;
+    std::size_t limit_ = 8;
+    std::size_t kept_;
+};
+
+}  // namespace
+
+TEST_CASE("MEM-2, F10: a page kept back holds nothing else and is back as soon as it is free") {
+    KeepingSource source{8, 2};
+    BlockPool pool{source};
+    std::vector<void*> ordinary;
+    while (void* const block = pool.take(200)) ordinary.push_back(block);
+    REQUIRE(source.left() == 2);
+    for (int round = 0; round < 5; ++round) {
+        pool.use_kept(true);
+        void* const waits = pool.take(200);
+        void* const too = pool.take(100);
+        pool.use_kept(false);
+        REQUIRE(waits != nullptr);
+        REQUIRE(too != nullptr);
+        CHECK(source.left() == 0);
+        // Blocks that live long find no place beside it, although it is nearly empty.
+        CHECK(pool.take(200) == nullptr);
+        CHECK(pool.take(100) == nullptr);
+        // Where an ordinary page has room the kept one stays alone.
+        pool.give(ordinary.back(), 200);
+        pool.use_kept(true);
+        CHECK(pool.take(200) == ordinary.back());
+        pool.use_kept(false);
+        pool.give(waits, 200);
+        pool.give(too, 100);
+        CHECK(source.left() == 2);
+    }
+    pool.use_kept(true);
+    void* const whole = pool.take(kPageBytes);
+    pool.use_kept(false);
+    REQUIRE(whole != nullptr);
+    pool.give(whole, kPageBytes);
+    for (void* const block : ordinary) pool.give(block, 200);
+    pool.trim();
+    CHECK(pool.blocks_in_use() == 0);
+    CHECK(source.left() == 8);
+}

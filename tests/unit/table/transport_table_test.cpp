@@ -205,6 +205,28 @@ TEST_CASE("TAB-5: without the control thread inserts go on, far beyond the plann
     CHECK(f.table.insert(f.arena[count]) == InsertResult::inserted);
 }
 
+TEST_CASE("TAB-5, F10: a growth that finds no memory is put off, and nothing else is hurt") {
+    Fixture f(1000, {.shards = 1, .initial_entries = 80, .max_entries = 1000});
+    f.table.growth_faults().arm(0, 60);
+    std::uint32_t count = 0;
+    for (; count < 120; ++count) {
+        REQUIRE(f.table.insert(f.prepare(count, key_of(count))) == InsertResult::inserted);
+        f.table.maintain();
+        f.qsbr.report(0);
+    }
+    CHECK(f.table.statistics().growths_refused > 3);
+    CHECK(f.table.statistics().growths == 0);
+    for (std::uint32_t i = 0; i < count; ++i)
+        REQUIRE(f.table.lookup(key_of(i), local_of(1)) == &f.arena[i]);
+    f.settle();  // there is memory again
+    CHECK(f.table.statistics().growths_refused == 60);
+    CHECK(f.table.statistics().growths == 1);
+    for (; count < 400; ++count)
+        REQUIRE(f.table.insert(f.prepare(count, key_of(count))) == InsertResult::inserted);
+    for (std::uint32_t i = 0; i < count; ++i)
+        REQUIRE(f.table.lookup(key_of(i), local_of(1)) == &f.arena[i]);
+}
+
 TEST_CASE("TAB-5: an old array stays until the readers have reported") {
     Fixture f(100, {.shards = 1, .initial_entries = 16, .max_entries = 100});
     for (std::uint32_t i = 0; i < 100; ++i)
