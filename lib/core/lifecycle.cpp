@@ -9,8 +9,7 @@ namespace signalbox::core {
 
 namespace {
 
-constexpr std::size_t kBlocksPerSlice = 64;  // freed of one association per turn (STR-3)
-constexpr std::size_t kSlotsPerTurn = 64;    // of those that end, and of those that owe
+constexpr std::size_t kSlotsPerTurn = 64;  // of those that end, and of those that owe
 constexpr std::size_t kMoreNodesBytes =
     (sctp::kMaxRemoteAddresses - kInlineNodes) * sizeof(table::Node);
 
@@ -244,7 +243,7 @@ void Worker::State::end(Slot& slot, EventKind why, std::uint16_t cause) {
 
 /// Slices: table entries out (a shard may be busy), a grace period, memory, slot. True when the
 /// slot is free.
-bool Worker::State::take_down_one(Slot& slot, Time now) {
+bool Worker::State::take_down_one(Slot& slot, Time now, std::size_t& budget_blocks) {
     if (slot.dirty || !salvage(slot, now)) return false;
     if (slot.blocked || slot.unsettled) return false;
     while (slot.nodes_inserted > 0) {
@@ -255,7 +254,7 @@ bool Worker::State::take_down_one(Slot& slot, Time now) {
         if (slot.nodes_inserted == 0) slot.grace_token = shared.reclaimer.begin();
     }
     sctp::Environment env = environment(slot, now);
-    if (!slot.association.release(env, kBlocksPerSlice)) return false;
+    if (budget_blocks == 0 || !slot.association.release_within(env, budget_blocks)) return false;
     if (slot.grace_token != 0 && !shared.reclaimer.done(slot.grace_token)) return false;
     if (slot.more_nodes != nullptr) blocks.give(slot.more_nodes, kMoreNodesBytes);
     slot.more_nodes = nullptr;
@@ -267,10 +266,11 @@ bool Worker::State::take_down_one(Slot& slot, Time now) {
 
 bool Worker::State::take_down(Time now) {
     bool worked = false;
+    std::size_t budget_blocks = kFreedPerTurn;
     const std::size_t slice = std::min(ending.size(), kSlotsPerTurn);
     for (std::size_t n = 0; n < slice; ++n) {
         Slot& slot = ending.pop();
-        if (take_down_one(slot, now))
+        if (take_down_one(slot, now, budget_blocks))
             worked = true;
         else
             ending.push(slot);

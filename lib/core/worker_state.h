@@ -30,6 +30,9 @@ namespace signalbox::core {
 /// size.
 inline constexpr std::size_t kKeptBackPages = 32;
 
+/// Blocks and pages of associations that ended, freed in one turn (STR-3).
+inline constexpr std::size_t kFreedPerTurn = 256;
+
 class KeptBack {
  public:
     explicit KeptBack(mem::BlockPool& blocks) : blocks_(blocks) { blocks_.use_kept(true); }
@@ -227,7 +230,7 @@ struct Worker::State {
     bool push_report(const Slot& slot, Time now);
     void end(Slot& slot, EventKind why, std::uint16_t cause);
     bool take_down(Time now);  // a slice of some of the associations that end
-    bool take_down_one(Slot& slot, Time now);
+    bool take_down_one(Slot& slot, Time now, std::size_t& budget_blocks);
     void owe(Slot& slot);
     void index_later(Slot& slot, Indexed so_far);
     bool index_owed(Slot& slot);

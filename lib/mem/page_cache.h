@@ -46,6 +46,8 @@ class PageCache final : public PageSource {
     // either
     /// Pages that the worker could take now.
     std::size_t available() const { return own_.load(std::memory_order_relaxed) + fresh_.size(); }
+    /// Pages that the worker gave beyond the target, on their way to the pool.
+    std::size_t returning() const { return surplus_.size(); }
     /// How often the worker was told "no". It never goes down.
     std::uint64_t refusals() const { return refusals_.load(std::memory_order_relaxed); }
 

@@ -142,10 +142,14 @@ std::optional<Association::Unsent> Association::take_back(Environment& env) {
 }
 
 bool Association::release(Environment& env, std::size_t max_blocks) {
-    const std::size_t budget = std::max<std::size_t>(max_blocks, 1);
-    std::size_t freed = out_.release(env, budget);
-    if (freed < budget) freed += in_.release(env, budget - freed);
-    if (freed != 0) return false;
+    return release_within(env, max_blocks);
+}
+
+bool Association::release_within(Environment& env, std::size_t& budget) {
+    if (retired_waits_) release_retired(env, budget);
+    budget -= out_.release(env, budget);
+    budget -= in_.release(env, budget);
+    if (retired_waits_ || out_.holds_memory() || in_.holds_memory()) return false;
     drop_replies(env);
     forget_cookie(env);
     paths_.clear(env);
@@ -154,7 +158,7 @@ bool Association::release(Environment& env, std::size_t max_blocks) {
 
 Time Association::next_deadline() const {
     if (state_ == State::closed) return ended_quietly_ ? Time{} : kNever;
-    if (out_.failures_wait()) return Time{};
+    if (out_.failures_wait() || retired_waits_) return Time{};
     Time least = std::min({control_timer_, guard_timer_, verify_due_, in_.sack_deadline(),
                            out_.probe_deadline(), out_.forward_deadline()});
     for (std::size_t i = 0; i < paths_.size(); ++i) least = std::min(least, paths_[i].deadline());

@@ -29,6 +29,8 @@ namespace signalbox::sctp {
 
 inline constexpr std::size_t kMaxRemoteAddresses = 16;  // more in an INIT: refused (sctp.md PKT-8)
 inline constexpr std::size_t kMaxLocalAddresses = 8;
+/// Blocks and pages of an association that was restarted, freed in one turn (STR-3).
+inline constexpr std::size_t kRetiredPerTurn = 64;
 
 enum class State : std::uint8_t {  // RFC 9260 4
     closed,
@@ -120,8 +122,10 @@ class Association {
     };
     std::optional<Unsent> take_back(Environment& env);
 
-    /// Frees memory, at most `max_blocks` at a time; true when done. (STR-3)
+    /// Frees memory, at most `max_blocks` (> 0) at a time; true when done. (STR-3)
     bool release(Environment& env, std::size_t max_blocks);
+    /// The same for several that share a budget: what was freed is taken off it.
+    bool release_within(Environment& env, std::size_t& budget_blocks);
 
     State state() const;
     std::uint16_t local_port() const;
@@ -168,6 +172,7 @@ class Association {
     struct Reply;        // replies.h
     class FlushPass;     // flush.cpp
     struct ReceivePass;  // receive.cpp
+    struct Retired;      // restart.cpp
 
     // association.cpp
     void set_state(State next);
@@ -212,6 +217,8 @@ class Association {
     bool knows_all(std::span<const IpAddress> addresses) const;
     void report_stale(Environment& env, ReceivePass& pass, const CookieContents& cookie);
     void start_afresh(Environment& env, const CookieContents& cookie);
+    bool retire(Environment& env);
+    void release_retired(Environment& env, std::size_t& budget_blocks);
     void restart(Environment& env, ReceivePass& pass, const CookieContents& cookie);
     void collide(Environment& env, ReceivePass& pass, const CookieContents& cookie);
 
@@ -255,7 +262,7 @@ class Association {
     std::uint8_t control_path_ = 0;   // where control chunks go
     std::uint8_t reply_count_ = 0;
     std::uint8_t verify_next_ = 0;  // round robin over unconfirmed paths
-    std::uint8_t abort_information_bytes_ = 0;
+    bool retired_waits_ = false;    // see retired_
     std::uint8_t stale_retries_ = 0;
     Extensions extensions_;  // agreed with the peer
     std::uint16_t pending_ = 0;
@@ -282,6 +289,8 @@ class Association {
     VerificationTag remote_tie_;
     Tsn local_initial_tsn_;
     std::uint16_t abort_cause_ = 0;
+    std::uint8_t abort_information_bytes_ = 0;
+    Retired* retired_ = nullptr;  // what it held before its peer restarted, freed in slices
 };
 
 /// Stateless: judges an INIT for a listener and writes INIT ACK (or ABORT) into the sink. RFC

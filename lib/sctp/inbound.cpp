@@ -162,7 +162,7 @@ std::size_t Inbound::release(Environment& env, std::size_t max_blocks) {
         if (pages != 0) paged_.release(env.pages, max_blocks - freed);
         freed += pages - paged_.pages();
     }
-    if (freed == 0) {
+    if (!holds_memory()) {
         held_bytes_ = ready_bytes_ = 0;
         highest_ = cumulative_;
     }

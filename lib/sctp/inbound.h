@@ -78,6 +78,9 @@ class Inbound {
     std::uint32_t held_bytes() const { return held_bytes_; }
 
     std::size_t release(Environment& env, std::size_t max_blocks);  // blocks given back
+    bool holds_memory() const {
+        return !pending_.empty() || !nothing_ready() || map_ != nullptr || paged_.pages() != 0;
+    }
     bool is_consistent() const;
 
     /// What a packet touches, a page of streams aside.

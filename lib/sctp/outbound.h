@@ -160,6 +160,9 @@ class Outbound {
     };
     std::optional<Taken> take_back(Environment& env);
     std::size_t release(Environment& env, std::size_t max_blocks);
+    bool holds_memory() const {
+        return !drained() || paged_.pages() != 0 || unordered_.pages() != 0 || queue_.holds_pages();
+    }
     bool is_consistent(const PathSet& paths) const;
     /// What each packet touches, received or sent, a page of streams aside.
     SIGNALBOX_ALWAYS_INLINE void prefetch() const { prefetch_lines(this, &paged_); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // INIT and COOKIE ECHO for an association that exists: RFC 9260 5.2.
 #include <algorithm>
+#include <new>
 
 #include "sctp/cookie_case.h"
 #include "sctp/init_parameters.h"
@@ -115,21 +116,52 @@ void Association::report_stale(Environment& env, ReceivePass& pass, const Cookie
     pass.reply->size = static_cast<std::uint16_t>(out.size());
 }
 
-/// Everything of the old association goes; what was queued or not yet delivered is counted as lost
-/// with it.
+/// Both halves of an association that was restarted: up to hundreds of pages.
+struct Association::Retired {
+    Retired* next;
+    Inbound in;
+    Outbound out;
+};
+
+/// Sets aside what the association holds. False: there is no memory for that now.
+bool Association::retire(Environment& env) {
+    static_assert(std::is_trivially_copyable_v<Inbound> && std::is_trivially_copyable_v<Outbound>);
+    if (!in_.holds_memory() && !out_.holds_memory()) return true;
+    void* const block = env.blocks.take(sizeof(Retired));
+    if (block == nullptr) return false;
+    retired_ = new (block) Retired{retired_, in_, out_};
+    retired_waits_ = true;
+    return true;
+}
+
+/// What was queued or not yet delivered is counted as lost.
+void Association::release_retired(Environment& env, std::size_t& budget) {
+    constexpr std::size_t kMessages = 16;  // each has up to kMaxMessageBytes
+    Retired& old = *retired_;
+    std::size_t messages = 0;
+    for (; messages < kMessages && old.out.take_back(env); ++messages)
+        env.counters.drop(Drop::association_lost);
+    for (; messages < kMessages && !old.in.nothing_ready(); ++messages) {
+        env.counters.drop(Drop::association_lost);
+        old.in.pop_ready(env);
+    }
+    if (messages == kMessages) return;
+    budget -= old.in.release(env, budget);
+    budget -= old.out.release(env, budget);
+    if (old.in.holds_memory() || old.out.holds_memory()) return;
+    Retired* const next = old.next;
+    env.blocks.give(retired_, sizeof(Retired));
+    retired_ = next;
+    retired_waits_ = next != nullptr;
+}
+
+/// Everything of the old association goes. After retire().
 void Association::start_afresh(Environment& env, const CookieContents& cookie) {
     for (std::size_t i = 0; i < paths_.size(); ++i) {
         Path& path = paths_[i];
         const bool confirmed = path.confirmed;
         path.reset(env, IpAddress{path.remote}, IpAddress{path.local});
         path.confirmed = confirmed;
-    }
-    while (out_.take_back(env)) env.counters.drop(Drop::association_lost);
-    for (; !in_.nothing_ready(); in_.pop_ready(env)) env.counters.drop(Drop::association_lost);
-    constexpr std::size_t kSlice = 1024;
-    while (in_.release(env, kSlice) != 0) {
-    }
-    while (out_.release(env, kSlice) != 0) {
     }
     adopt(env, cookie);
     local_tie_ = {env.random.u32() | 1u};
@@ -161,6 +193,10 @@ void Association::restart(Environment& env, ReceivePass& pass, const CookieConte
         wire::write_abort(out, false, wire::Cause::restart_with_new_addresses);
         pass.reply->size = static_cast<std::uint16_t>(out.size());
         return;
+    }
+    if (!retire(env)) {  // not received: the peer sends its COOKIE ECHO again
+        pass.stop = true;
+        return env.counters.drop(Drop::data_no_memory);
     }
     drop_replies(env);
     start_afresh(env, cookie);

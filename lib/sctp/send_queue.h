@@ -52,6 +52,7 @@ class SendQueue {
     }
     /// After everything was popped: pages, at most `max_pages`; returns how many.
     std::size_t release(Environment& env, std::size_t max_pages);
+    bool holds_pages() const { return lines_.pages() != 0 || values_.pages() != 0; }
     bool is_consistent() const;
 
  private:

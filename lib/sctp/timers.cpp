@@ -136,6 +136,10 @@ void Association::on_control_timer(Environment& env, Effects& effects) {
 }
 
 void Association::advance(Environment& env, Effects& effects) {
+    if (retired_waits_) {
+        std::size_t budget = kRetiredPerTurn;
+        release_retired(env, budget);
+    }
     if (state_ == State::closed) {
         if (ended_quietly_) {
             ended_quietly_ = false;

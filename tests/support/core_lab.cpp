@@ -112,13 +112,13 @@ void CoreLab::shutdown(Asp& asp) {
     asp.association->shutdown(env);
 }
 
-Asp& CoreLab::start(PeerIndex peer) {
+Asp& CoreLab::start(PeerIndex peer, std::optional<std::uint16_t> port) {
     Asp& asp = add(peer);
     const core::PeerSettings& settings = node->settings().peers[peer.value];
     sctp::Environment env = asp_environment(asp);
     const core::ListenerSettings& listener = node->settings().listeners[settings.listener];
-    asp.association->connect(env, listener.addresses,
-                             static_cast<std::uint16_t>(2905 + asps.size() % 1000), listener.port);
+    const auto own_port = static_cast<std::uint16_t>(2905 + asps.size() % 1000);
+    asp.association->connect(env, listener.addresses, port.value_or(own_port), listener.port);
     return asp;
 }
 

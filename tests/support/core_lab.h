@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -93,7 +94,7 @@ class CoreLab {
     ~CoreLab();
 
     /// A process of the configured peer starts and opens its association.
-    Asp& start(PeerIndex peer);
+    Asp& start(PeerIndex peer, std::optional<std::uint16_t> port = {});
     /// It waits for the gateway to open the association.
     Asp& listen(PeerIndex peer);
     /// The ASP ends its association by SHUTDOWN.

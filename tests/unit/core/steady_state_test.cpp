@@ -15,13 +15,17 @@
 #include <mutex>
 
 #include "support/core_lab.h"
+#include "watch.h"
+
+namespace signalbox::test {
+
+std::atomic<unsigned long> allocations{0};
+std::atomic<unsigned long> locks{0};
+std::atomic<unsigned long> system_calls{0};
 
 namespace {
 
 std::atomic<bool> watching{false};
-std::atomic<unsigned long> allocations{0};
-std::atomic<unsigned long> locks{0};
-std::atomic<unsigned long> system_calls{0};
 volatile char selector = 0;  // 0: the kernel lets system calls pass, 1: it raises SIGSYS
 
 constexpr int kPrSetSyscallUserDispatch = 59;
@@ -30,6 +34,8 @@ void on_sigsys(int, siginfo_t*, void*) {
     selector = 0;  // or the return from this handler would raise it again
     ++system_calls;
 }
+
+}  // namespace
 
 bool dispatch_available() {
     struct sigaction action {};
@@ -44,7 +50,10 @@ void watch(bool on) {
     selector = on ? 1 : 0;
 }
 
-}  // namespace
+}  // namespace signalbox::test
+
+using namespace signalbox;
+using namespace signalbox::test;
 
 extern "C" {
 void* __libc_malloc(std::size_t);
@@ -59,9 +68,6 @@ int pthread_mutex_lock(pthread_mutex_t* mutex) {
     return real(mutex);
 }
 }
-
-using namespace signalbox;
-using namespace signalbox::test;
 
 TEST_CASE("PF-18: a worker that forwards makes no system call, no allocation and takes no lock") {
     const bool dispatch = dispatch_available();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One SCTP endpoint for tests: a listener and at most one association, with doubles for every seam.
 #pragma once
+#include <algorithm>
 #include <cstdlib>
 #include <deque>
 #include <functional>
@@ -24,12 +25,30 @@ class TestPages final : public mem::PageSource {
     }
     void give(void* page) noexcept override {
         --taken;
+        ++given;
         std::free(page);
     }
     bool refuse = false;
     std::size_t taken = 0;
+    std::size_t given = 0;           // all in all
+    std::size_t most_in_a_call = 0;  // given
     std::size_t limit = ~std::size_t{0};
     mem::FaultPoint faults;
+};
+
+/// The pages that one call into an association gives back.
+class CountGiven {
+ public:
+    explicit CountGiven(TestPages& pages) : pages_(pages), before_(pages.given) {}
+    ~CountGiven() {
+        pages_.most_in_a_call = std::max(pages_.most_in_a_call, pages_.given - before_);
+    }
+    CountGiven(const CountGiven&) = delete;
+    CountGiven& operator=(const CountGiven&) = delete;
+
+ private:
+    TestPages& pages_;
+    std::size_t before_;
 };
 
 class TestTags final : public TagSource {
@@ -118,6 +137,7 @@ class Endpoint {
                      view->header.destination_port, view->header.tag, view->chunks});
     }
     void input(const Packet& packet) {
+        const CountGiven count(pages);
         Environment e = env();
         if (association && association->state() != State::closed) {
             effects.clear();
@@ -145,6 +165,7 @@ class Endpoint {
     }
     void advance() {
         if (!association) return;
+        const CountGiven count(pages);
         Environment e = env();
         effects.clear();
         association->advance(e, effects);
