@@ -18,7 +18,6 @@
 namespace signalbox::perf {
 namespace {
 
-constexpr std::uint16_t kPort = 2905;
 constexpr std::size_t kHuge = std::size_t{2} << 20;
 constexpr std::size_t kMostBuilt = 8192;
 
@@ -29,6 +28,14 @@ IpAddress v6(std::uint16_t subnet, std::uint32_t group, std::uint32_t host) {
     store_be32(&a.bytes[8], group);
     store_be32(&a.bytes[12], host);
     return a;
+}
+
+/// 50 hosts to a network, as the kernel series' script has them; the second path 128 networks up.
+IpAddress peer_address(std::size_t peer, bool ipv6, unsigned path) {
+    const auto group = static_cast<std::uint32_t>(peer / 50);
+    const auto host = static_cast<std::uint32_t>(1 + peer % 50);
+    if (ipv6) return v6(static_cast<std::uint16_t>(path), group, host);
+    return IpAddress::v4(0x0a000000u + (path << 23) + (group << 8) + host);
 }
 
 core::Settings settings_for(const Population::Options& options, const IpAddress& gateway) {
@@ -48,6 +55,24 @@ core::Settings settings_for(const Population::Options& options, const IpAddress&
     s.instances = {
         {.name = "national", .point_code = PointCode{1}, .aliases = {}, .network_indicator = 2}};
     s.init_per_second = 4'000'000'000;
+    if (options.servers == 0) return s;
+    s.listeners[0].accept = core::Accept::configured;
+    for (std::uint32_t i = 0; i < options.associations; ++i) {
+        core::PeerSettings peer;
+        peer.m3ua.name = "asp" + std::to_string(i);
+        peer.m3ua.asp_id = i + 1;
+        peer.addresses = {peer_address(i, options.ipv6, 0)};
+        s.peers.push_back(peer);
+    }
+    for (std::uint32_t i = 0; i < options.servers; ++i) {
+        sigtran::AsSettings as;
+        as.name = "as" + std::to_string(i);
+        as.routing_context = kFirstContext + i;
+        as.keys = {{PointCode{kFirstPointCode + i}, 0}};
+        for (std::size_t peer = i; peer < options.associations; peer += options.servers)
+            as.members.push_back({PeerIndex{static_cast<std::uint32_t>(peer)}, 1});
+        s.servers.push_back(as);
+    }
     return s;
 }
 
@@ -95,33 +120,14 @@ IpAddress Population::gateway() const {
     return options_.ipv6 ? v6(0xffff, 0, 1) : IpAddress::v4(0xc0000201);
 }
 
-/// 50 hosts to a network, as the kernel series' script has them; the second path 128 networks up.
 IpAddress Population::address(std::size_t peer, unsigned path) const {
-    const auto group = static_cast<std::uint32_t>(peer / 50);
-    const auto host = static_cast<std::uint32_t>(1 + peer % 50);
-    if (options_.ipv6) return v6(static_cast<std::uint16_t>(path), group, host);
-    return IpAddress::v4(0x0a000000u + (path << 23) + (group << 8) + host);
+    return peer_address(peer, options_.ipv6, path);
 }
 
 std::size_t Population::peer_of(const IpAddress& a) const {
     const auto low = load_be32(&a.bytes[12]);
     if (options_.ipv6) return load_be32(&a.bytes[8]) * std::size_t{50} + low - 1;
     return ((low & 0x7fffff) >> 8) * std::size_t{50} + (low & 0xff) - 1;
-}
-
-template <class Write>
-void Population::build(std::size_t peer, std::uint32_t tag, Write&& write) {
-    Built& packet = built_[burst_.size()];
-    const wire::IpHeader header{.source = address(peer), .destination = gateway()};
-    const std::size_t ip = wire::ip_header_bytes(header.source);
-    wire::PacketWriter out(std::span(packet.bytes).subspan(ip),
-                           {kPort, kPort, VerificationTag{tag}});
-    write(out);
-    if (out.overflowed()) std::abort();
-    sctp_checksum_store(out.packet());
-    wire::write_ip_header(packet.bytes, header, out.size());
-    packet.size = ip + out.size();
-    burst_.push_back({.ip = std::span<const std::uint8_t>(packet.bytes).first(packet.size)});
 }
 
 void Population::add_init(std::size_t peer) {

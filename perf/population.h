@@ -5,17 +5,26 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "base/crc32c.h"
 #include "base/reclaimer.h"
 #include "core/node.h"
 #include "core/worker.h"
 #include "measure.h"
 #include "sctp/transmit_sink.h"
+#include "wire/chunk_writer.h"
+#include "wire/ip.h"
+#include "wire/sctp_header.h"
 
 namespace signalbox::perf {
+
+inline constexpr std::uint16_t kPort = 2905;
+inline constexpr std::uint32_t kFirstContext = 100;       // of the first application server
+inline constexpr std::uint32_t kFirstPointCode = 0x1000;  // its routing key
 
 /// Fills checksums in and keeps the packets until clear(), in memory that is gone through in turn
 /// as a port's buffers are.
@@ -49,9 +58,12 @@ class Population {
         Duration sack_delay = std::chrono::milliseconds(200);
         bool hugepages = true;                           // asked of the kernel, which may have none
         std::size_t page_bytes = std::size_t{64} << 20;  // for what is not association slots
+        /// Application servers, 0: any address may connect and says nothing in M3UA. The peers are
+        /// their ASPs in loadshare, peer i of server i modulo servers.
+        std::size_t servers = 0;
     };
     explicit Population(const Options& options);
-    ~Population();
+    virtual ~Population();
     Population(const Population&) = delete;
     Population& operator=(const Population&) = delete;
 
@@ -91,6 +103,17 @@ class Population {
     Time now{std::chrono::seconds(1)};
     double counts_per_ns = 2.6;  // set by the caller: pass() turns counts into time
 
+ protected:
+    template <class Write>
+    void build(std::size_t peer, Write&& write) {
+        build(peer, peers_[peer].gateway_tag, write);
+    }
+    template <class Write>
+    void build(std::size_t peer, std::uint32_t tag, Write&& write);
+    std::uint32_t draw_tsn(std::size_t peer) { return peers_[peer].next_tsn++; }
+    std::size_t peer_of(const IpAddress& address) const;
+    const Options& options() const { return options_; }
+
  private:
     struct Peer {
         std::uint32_t gateway_tag = 0;
@@ -98,7 +121,7 @@ class Population {
         std::uint16_t next_ssn = 0;
     };
     struct Built {
-        std::array<std::uint8_t, 512> bytes;
+        std::array<std::uint8_t, 1536> bytes;
         std::size_t size = 0;
     };
     struct Turns final : Reclaimer {
@@ -106,11 +129,8 @@ class Population {
         bool done(std::uint64_t token) override { return turn > token + 1; }
         std::uint64_t turn = 1;
     };
-    template <class Write>
-    void build(std::size_t peer, std::uint32_t tag, Write&& write);
     void add_init(std::size_t peer);
     void add_cookie_echo(const PacketLog::Entry& init_ack);
-    std::size_t peer_of(const IpAddress& address) const;
 
     Options options_;
     std::size_t region_bytes_;
@@ -124,6 +144,21 @@ class Population {
     PacketLog sent_;
     std::uint64_t setup_counts_ = 0;
 };
+
+template <class Write>
+void Population::build(std::size_t peer, std::uint32_t tag, Write&& write) {
+    Built& packet = built_[burst_.size()];
+    const wire::IpHeader header{.source = address(peer), .destination = gateway()};
+    const std::size_t ip = wire::ip_header_bytes(header.source);
+    wire::PacketWriter out(std::span(packet.bytes).subspan(ip),
+                           {kPort, kPort, VerificationTag{tag}});
+    write(out);
+    if (out.overflowed()) std::abort();
+    sctp_checksum_store(out.packet());
+    wire::write_ip_header(packet.bytes, header, out.size());
+    packet.size = ip + out.size();
+    burst_.push_back({.ip = std::span<const std::uint8_t>(packet.bytes).first(packet.size)});
+}
 
 /// Peers in an order that no prefetcher or predictor foretells, each once before any comes again.
 class RandomOrder {

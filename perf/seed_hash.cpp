@@ -64,7 +64,7 @@ class Run {
             }
             counts += population_.pass();
             sum_ += counts;
-            each_.push_back(counts);
+            each_.add(static_cast<double>(counts));
             sent_ += population_.sent().size();
             if (++turns_ % 64 == 0) population_.control_turn();
         }
@@ -82,7 +82,7 @@ class Run {
         restart();
         bursts(count);
         packets_ = count * kBurst;
-        segments_.add(undisturbed_mean() / kBurst);
+        segments_.add(each_.undisturbed_mean() / kBurst);
     }
     void restart() {
         sum_ = sent_ = 0;
@@ -103,23 +103,12 @@ class Run {
         chain_->find(remote);
         return cycles() - start;
     }
-    /// Of the bursts; those that the system interrupted left out, which take many times as long.
-    double undisturbed_mean() {
-        Segments all;
-        for (const auto counts : each_) all.add(static_cast<double>(counts));
-        const double limit = 10 * all.median();
-        double sum = 0, taken = 0;
-        for (const auto counts : each_)
-            if (static_cast<double>(counts) < limit) sum += static_cast<double>(counts), ++taken;
-        return sum / taken;
-    }
-
     Population& population_;
     RandomOrder order_;
     Traffic traffic_;
     std::unique_ptr<OneChain> chain_;
     Segments segments_;
-    std::vector<std::uint64_t> each_;
+    Segments each_;
     std::uint64_t sum_ = 0, sent_ = 0, turns_ = 0;
     std::size_t packets_ = 1;
 };

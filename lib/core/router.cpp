@@ -50,9 +50,9 @@ Routed Worker::State::to_control(Slot& from, const sctp::Message& message, Recor
 
 Routed Worker::State::deliver_data(Slot& from, const sctp::Message& message, Time now) {
     Drop why{};
-    const auto accepted = sigtran::accept_data(snapshot->distribution, from.peer,
-                                               settings().peers[from.peer.value].m3ua.quirks,
-                                               message.stream, message.data, why);
+    auto accepted = sigtran::accept_data(snapshot->distribution, from.peer,
+                                         settings().peers[from.peer.value].m3ua.quirks,
+                                         message.stream, message.data, why);
     if (!accepted) {
         refuse(why);
         report_refusal(from, message, now);
@@ -90,7 +90,7 @@ void Worker::State::report_refusal(Slot& from, const sctp::Message& message, Tim
         counters.drop(Drop::control_ring_full);
 }
 
-Routed Worker::State::route(PeerIndex from_peer, AsIndex from_as, sigtran::ProtocolData data) {
+Routed Worker::State::route(PeerIndex from_peer, AsIndex from_as, sigtran::ProtocolData& data) {
     const std::uint16_t instance = snapshot->distribution.servers[from_as.value].instance;
     const mtp3::Label label = label_of(data);
     if (!plan().screening.allows(from_peer, instance, label)) return refuse(Drop::screening_denied);
@@ -160,10 +160,12 @@ Routed Worker::State::to_all(AsIndex as, const sigtran::AsView& server,
 
 Routed Worker::State::to_peer(PeerIndex peer, AsIndex as_index, const sigtran::AsView& as,
                               const sigtran::ProtocolData& data,
-                              std::optional<std::uint32_t> correlation_id) {
+                              const std::optional<std::uint32_t>& correlation_id) {
     const PeerLink& link = snapshot->links[peer.value];
     if (!link.up) return Routed::again;  // the next snapshot names another
     const Slot& target = shared.slots[link.ref.slot];
+    if (link.ref.worker == index) target.prefetch();
+    __builtin_prefetch(&settings().peers[peer.value].m3ua.quirks);
     if (target.congested.load(std::memory_order_relaxed)) return Routed::again;
     const auto stream =
         sigtran::stream_for(data.sls, link.streams_out, settings().peers[peer.value].m3ua.quirks);

@@ -126,15 +126,23 @@ void Worker::State::take_burst(std::span<const Arrival> arrivals, Time now,
     }
     const std::size_t n = arrivals.size();
     shared.table->lookup({keys.data(), n}, {locals.data(), n}, {found.data(), n});
-    // While one packet is worked on, the association of the fourth after it comes from memory.
+    // While one packet is worked on, the association of the fourth after it comes from memory, and
+    // when that is there, what the snapshot and the plan hold of its peer.
     constexpr std::size_t kAhead = 4;
-    const auto fetch = [&](std::size_t i) SIGNALBOX_ALWAYS_INLINE {
-        if (found[i] != nullptr && found[i]->worker == index.value)
-            shared.slots[found[i]->slot].prefetch();
+    const auto slot_of = [&](std::size_t i) -> Slot* {
+        return i < n && found[i] != nullptr && found[i]->worker == index.value
+                   ? &shared.slots[found[i]->slot]
+                   : nullptr;
     };
-    for (std::size_t i = 0; i < std::min(n, kAhead); ++i) fetch(i);
+    const auto fetch = [&](std::size_t i) SIGNALBOX_ALWAYS_INLINE {
+        if (const Slot* slot = slot_of(i)) slot->prefetch();
+        if (i < kAhead / 2) return;
+        if (const Slot* slot = slot_of(i - kAhead / 2)) prefetch_peer(slot->peer);
+        if (const Slot* slot = slot_of(i - kAhead / 2 - 1)) prefetch_memberships(slot->peer);
+    };
+    for (std::size_t i = 0; i < kAhead; ++i) fetch(i);
     for (std::size_t i = 0; i < n; ++i) {
-        if (i + kAhead < n) fetch(i + kAhead);
+        fetch(i + kAhead);
         table::Node* node = found[i];
         // An association that this very burst created was not there in pass 2.
         if (node == nullptr && i > 0) node = shared.table->lookup(keys[i], locals[i]);

@@ -156,6 +156,17 @@ struct Worker::State {
     SlotQueue<&Slot::next_ending> ending;        // being taken down
     SlotQueue<&Slot::next_unsettled> unsettled;  // owe the table an entry or control a report
 
+    SIGNALBOX_ALWAYS_INLINE void prefetch_peer(PeerIndex peer) const {
+        if (peer.value >= settings().peers.size()) return;
+        prefetch_lines(&settings().peers[peer.value], &settings().peers[peer.value] + 1);
+        if (peer.value < snapshot->distribution.peers.size())
+            __builtin_prefetch(&snapshot->distribution.peers[peer.value]);
+    }
+    SIGNALBOX_ALWAYS_INLINE void prefetch_memberships(PeerIndex peer) const {
+        if (peer.value < snapshot->distribution.peers.size())
+            __builtin_prefetch(snapshot->distribution.peers[peer.value].memberships.data());
+    }
+
     // worker.cpp
     /// The snapshot that is valid until the next quiescent report, and what a reload changed.
     void take_snapshot();
@@ -243,7 +254,8 @@ struct Worker::State {
     Routed deliver(Slot& from, const sctp::Message& message, Time now);
     Routed deliver_data(Slot& from, const sctp::Message& message, Time now);
     Routed to_control(Slot& from, const sctp::Message& message, RecordKind kind, Drop why);
-    Routed route(PeerIndex from_peer, AsIndex from_as, sigtran::ProtocolData data);
+    /// The SLS may be rotated on the way.
+    Routed route(PeerIndex from_peer, AsIndex from_as, sigtran::ProtocolData& data);
     static mtp3::Label label_of(const sigtran::ProtocolData& data);
     mtp3::Decision find_route(std::uint16_t instance, const mtp3::Label& label,
                               bool& others_first) const;
@@ -252,7 +264,7 @@ struct Worker::State {
     Routed to_all(AsIndex as, const sigtran::AsView& server, const sigtran::ProtocolData& data);
     Routed to_peer(PeerIndex peer, AsIndex as_index, const sigtran::AsView& as,
                    const sigtran::ProtocolData& data,
-                   std::optional<std::uint32_t> correlation_id = {});
+                   const std::optional<std::uint32_t>& correlation_id = {});
     /// The message goes nowhere; deliver_data() tells control why.
     Routed refuse(Drop why) {
         counters.drop(why);

@@ -115,10 +115,16 @@ std::optional<Drop> RouteTable::judge(const Instance& here, const Label& label) 
     return std::nullopt;
 }
 
-RouteTable::Found RouteTable::find(std::uint16_t instance, const Label& label, Trace* trace) const {
-    if (instance >= instances_.size()) return {Drop::mtp3_no_route, {}};
+std::span<const RouteTable::Entry> RouteTable::find(std::uint16_t instance, const Label& label,
+                                                    std::optional<Drop>& refused,
+                                                    Trace* trace) const {
+    refused = Drop::mtp3_no_route;
+    if (instance >= instances_.size()) return {};
     const Instance& here = instances_[instance];
-    if (const auto refused = judge(here, label)) return {refused, {}};
+    if (const auto bad = judge(here, label)) {
+        refused = bad;
+        return {};
+    }
     for (const std::uint8_t mask_bits : masks_[instance]) {
         const Group* group = look_up(instance, mask_bits, label.dpc.value, trace);
         if (group == nullptr) continue;
@@ -134,16 +140,18 @@ RouteTable::Found RouteTable::find(std::uint16_t instance, const Label& label, T
                 trace->say("route " + std::to_string(e.route) + ": mask " +
                            std::to_string(mask_bits) + ", " + std::to_string(e.fields) +
                            " further fields");
-            return {std::nullopt, same};
+            refused.reset();
+            return {&entries_[same.begin], same.end - same.begin};
         }
     }
-    return {Drop::mtp3_no_route, {}};
+    return {};
 }
 
 /// Combined sets share by SLS. Each SLS has a normal next hop whatever is available now; when that
 /// one is away its SLS values are shared out among the others, and no other value moves.
-Decision RouteTable::share(std::uint16_t instance, const Label& label, std::span<const Entry> best,
-                           std::uint32_t available, Trace* trace) const {
+const RouteTable::Entry& RouteTable::share(std::uint16_t instance, const Label& label,
+                                           std::span<const Entry> best, std::uint32_t available,
+                                           Trace* trace) const {
     const Instance& here = instances_[instance];
     const unsigned sls = label.sls.value & ((1u << here.sls_bits) - 1);
     const auto pick = [&](std::uint32_t among, unsigned number) -> std::size_t {
@@ -168,7 +176,7 @@ Decision RouteTable::share(std::uint16_t instance, const Label& label, std::span
         trace->say("priority " + std::to_string(e.priority) + ", " + std::to_string(best.size()) +
                    " next hops, SLS " + std::to_string(sls) + " -> AS " +
                    std::to_string(e.as.value));
-    return {e.as, {}, here.rotates_sls && best.size() > 1, e.route};
+    return e;
 }
 
 AsIndex RouteTable::owner(std::uint16_t instance, PointCode pc) const {

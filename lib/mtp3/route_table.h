@@ -105,10 +105,10 @@ class RouteTable {
     template <class ReachOf>
     Decision route(std::uint16_t instance, const Label& label, const ReachOf& reach_of,
                    Trace* trace = nullptr) const {
-        const auto [refused, group] = find(instance, label, trace);
-        if (refused) return {kNoAs, *refused};
-        return choose(
-            instance, label, group, [&](AsIndex as) { return reach_of(as); }, trace);
+        Decision decision;
+        const std::span<const Entry> group = find(instance, label, decision.refused, trace);
+        if (!group.empty()) choose(instance, label, group, reach_of, decision, trace);
+        return decision;
     }
     Decision route(std::uint16_t instance, const Label& label) const {
         return route(instance, label, [](AsIndex) { return Reach::available; });
@@ -140,20 +140,18 @@ class RouteTable {
         std::uint64_t key = 0;
         Group group;
     };
-    struct Found {
-        std::optional<Drop> refused;
-        Group group;  // of one number of fields, all matching
-    };
     std::optional<Drop> judge(const Instance& here, const Label& label) const;
-    Found find(std::uint16_t instance, const Label& label, Trace* trace) const;
+    /// Entries of one number of fields, the first of which matches; empty: `refused` says why.
+    std::span<const Entry> find(std::uint16_t instance, const Label& label,
+                                std::optional<Drop>& refused, Trace* trace) const;
     const Group* look_up(std::uint16_t instance, std::uint8_t mask_bits, std::uint32_t dpc,
                          Trace* trace) const;
     bool matches(const Entry& e, const Instance& here, const Label& label) const;
     template <class ReachOf>
-    Decision choose(std::uint16_t instance, const Label& label, Group group,
-                    const ReachOf& reach_of, Trace* trace) const;
-    Decision share(std::uint16_t instance, const Label& label, std::span<const Entry> best,
-                   std::uint32_t available, Trace* trace) const;
+    void choose(std::uint16_t instance, const Label& label, std::span<const Entry> all,
+                const ReachOf& reach_of, Decision& decision, Trace* trace) const;
+    const Entry& share(std::uint16_t instance, const Label& label, std::span<const Entry> best,
+                       std::uint32_t available, Trace* trace) const;
 
     std::vector<Instance> instances_;
     std::vector<Route> routes_;  // as configured
@@ -163,9 +161,8 @@ class RouteTable {
 };
 
 template <class ReachOf>
-Decision RouteTable::choose(std::uint16_t instance, const Label& label, Group group,
-                            const ReachOf& reach_of, Trace* trace) const {
-    const std::span<const Entry> all{entries_.data() + group.begin, group.end - group.begin};
+void RouteTable::choose(std::uint16_t instance, const Label& label, std::span<const Entry> all,
+                        const ReachOf& reach_of, Decision& decision, Trace* trace) const {
     const Instance& here = instances_[instance];
     const Entry* queueing = nullptr;
     const Entry* first = nullptr;
@@ -183,13 +180,19 @@ Decision RouteTable::choose(std::uint16_t instance, const Label& label, Group gr
             if (reach == Reach::available) available |= 1u << count;
             best[count++] = e;
         }
-        if (available != 0) return share(instance, label, {best.data(), count}, available, trace);
+        if (available == 0) continue;
+        const Entry& shared = share(instance, label, {best.data(), count}, available, trace);
+        decision.as = shared.as;
+        decision.route = shared.route;
+        decision.rotate_sls = here.rotates_sls && count > 1;
+        return;
     }
     const Entry* const chosen = queueing != nullptr ? queueing : first;
     if (trace != nullptr)
         trace->say(queueing != nullptr ? "no next hop is available, one recovers: its queue"
                                        : "no next hop is available");
-    return {chosen->as, {}, false, chosen->route};
+    decision.as = chosen->as;
+    decision.route = chosen->route;
 }
 
 }  // namespace signalbox::mtp3

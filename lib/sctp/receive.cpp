@@ -246,10 +246,11 @@ void Association::on_unknown(Environment& env, ReceivePass& pass, const wire::Ch
 }
 
 void Association::on_data(Environment& env, ReceivePass& pass, const wire::Chunk& chunk) {
-    const auto data = wire::parse_data(chunk);
-    if (data && !extensions_.has(Extension::i_data))
-        return on_fragment(env, pass, Fragment::of(*data));
-    env.counters.drop(data ? Drop::data_protocol_violation : Drop::chunk_malformed);  // D04
+    wire::Data data;
+    const bool good = wire::read_data(chunk.flags, chunk.value, data);
+    if (good && !extensions_.has(Extension::i_data))
+        return on_fragment(env, pass, Fragment::of(data));
+    env.counters.drop(good ? Drop::data_protocol_violation : Drop::chunk_malformed);  // D04
     abort_with(env, pass.effects, wire::code(wire::Cause::protocol_violation));
 }
 

@@ -22,13 +22,15 @@ struct DataParameters {
     std::optional<Octets> protocol_data;
 };
 
-std::optional<DataParameters> parse_parameters(Octets bytes) {
-    DataParameters p;
+// Results are filled in where the caller wants them: they are made for each message, and a copy of
+// what was just written in parts waits for the parts.
+
+bool parse_parameters(Octets bytes, DataParameters& p) {
     wire::ParameterWalker walker{bytes};
     for (std::size_t n = 0;; ++n) {
         const auto parameter = walker.next();
         if (!parameter) break;
-        if (n == wire::m3ua::kParametersMax) return std::nullopt;
+        if (n == wire::m3ua::kParametersMax) return false;
         std::optional<Octets>* slot = nullptr;
         switch (static_cast<Tag>(parameter->type)) {
             case Tag::network_appearance:
@@ -43,11 +45,10 @@ std::optional<DataParameters> parse_parameters(Octets bytes) {
             default:
                 continue;  // what is not known is ignored
         }
-        if (slot->has_value()) return std::nullopt;  // twice: which one is meant?
-        *slot = parameter->value;
+        if (slot->has_value()) return false;  // twice: which one is meant?
+        slot->emplace(parameter->value.data(), parameter->value.size());
     }
-    if (walker.malformed()) return std::nullopt;
-    return p;
+    return !walker.malformed();
 }
 
 std::optional<Drop> judge_lengths(const DataParameters& p) {
@@ -90,61 +91,60 @@ const Membership* find_membership(const Distribution& d, const PeerView& peer,
     return nullptr;
 }
 
-std::optional<ProtocolData> parse_protocol_data(Octets value) {
+bool parse_protocol_data(Octets value, ProtocolData& data) {
     const auto r = FixedReader<wire::m3ua::kRoutingLabelBytes>::over(value);
-    if (!r) return std::nullopt;
-    if (r->u8<8>() > kServiceIndicatorMax) return std::nullopt;
-    return ProtocolData{PointCode{r->u32<0>()},
-                        PointCode{r->u32<4>()},
-                        r->u8<8>(),
-                        r->u8<9>(),
-                        r->u8<10>(),
-                        Sls{r->u8<11>()},
-                        r->rest()};
+    if (!r || r->u8<8>() > kServiceIndicatorMax) return false;
+    data.opc = PointCode{r->u32<0>()};
+    data.dpc = PointCode{r->u32<4>()};
+    data.si = r->u8<8>();
+    data.ni = r->u8<9>();
+    data.mp = r->u8<10>();
+    data.sls = Sls{r->u8<11>()};
+    data.user_data = r->rest();
+    return true;
 }
 
-std::optional<Accepted> refuse(Drop reason, Drop& why) {
-    why = reason;
+/// nullopt: `out` is filled in; else why not.
+std::optional<Drop> judge(const Distribution& d, PeerIndex peer_index, const Quirks& quirks,
+                          StreamId stream, Octets message, Accepted& out) {
+    const auto header = wire::m3ua::parse_header(message);
+    if (!header || header->version != wire::m3ua::kVersion) return Drop::m3ua_malformed;
+    if (header->message() != wire::m3ua::Message::data) return Drop::m3ua_unexpected;
+    const auto bytes = wire::m3ua::parameters_of(message, *header);
+    if (!bytes) return Drop::m3ua_malformed;
+
+    if (peer_index.value >= d.peers.size()) return Drop::m3ua_unexpected;
+    const PeerView& peer = d.peers[peer_index.value];
+    const auto is_active = [](const Membership& m) { return m.state == AspState::active; };
+    if (!std::any_of(peer.memberships.begin(), peer.memberships.end(), is_active))
+        return Drop::m3ua_unexpected;
+    if (stream.value == 0 && !quirks.data_on_stream_0) return Drop::m3ua_stream_zero;
+
+    DataParameters parameters;
+    if (!parse_parameters(*bytes, parameters)) return Drop::m3ua_malformed;
+    if (const auto bad = judge_lengths(parameters)) return bad;
+    Drop why{};
+    const Membership* membership = find_membership(d, peer, parameters, why);
+    if (membership == nullptr) return why;
+    if (membership->state != AspState::active) return Drop::m3ua_unexpected;
+
+    if (!parameters.protocol_data) return Drop::m3ua_missing_parameter;
+    if (!parse_protocol_data(*parameters.protocol_data, out.data)) return Drop::m3ua_malformed;
+    out.from_as = membership->as;
     return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<MessageKind> kind_of(std::span<const std::uint8_t> message) {
-    const auto header = wire::m3ua::parse_header(message);
-    if (!header || header->version != wire::m3ua::kVersion) return std::nullopt;
-    if (!wire::m3ua::parameters_of(message, *header)) return std::nullopt;
-    return MessageKind{header->message_class, header->message_type};
-}
-
-std::optional<Accepted> accept_data(const Distribution& d, PeerIndex peer_index,
-                                    const Quirks& quirks, StreamId stream,
-                                    std::span<const std::uint8_t> message, Drop& why) {
-    const auto header = wire::m3ua::parse_header(message);
-    if (!header || header->version != wire::m3ua::kVersion)
-        return refuse(Drop::m3ua_malformed, why);
-    if (header->message() != wire::m3ua::Message::data) return refuse(Drop::m3ua_unexpected, why);
-    const auto bytes = wire::m3ua::parameters_of(message, *header);
-    if (!bytes) return refuse(Drop::m3ua_malformed, why);
-
-    if (peer_index.value >= d.peers.size()) return refuse(Drop::m3ua_unexpected, why);
-    const PeerView& peer = d.peers[peer_index.value];
-    const auto is_active = [](const Membership& m) { return m.state == AspState::active; };
-    if (!std::any_of(peer.memberships.begin(), peer.memberships.end(), is_active))
-        return refuse(Drop::m3ua_unexpected, why);
-    if (stream.value == 0 && !quirks.data_on_stream_0) return refuse(Drop::m3ua_stream_zero, why);
-
-    const auto parameters = parse_parameters(*bytes);
-    if (!parameters) return refuse(Drop::m3ua_malformed, why);
-    if (const auto bad = judge_lengths(*parameters)) return refuse(*bad, why);
-    const Membership* membership = find_membership(d, peer, *parameters, why);
-    if (membership == nullptr) return std::nullopt;
-    if (membership->state != AspState::active) return refuse(Drop::m3ua_unexpected, why);
-
-    if (!parameters->protocol_data) return refuse(Drop::m3ua_missing_parameter, why);
-    const auto data = parse_protocol_data(*parameters->protocol_data);
-    if (!data) return refuse(Drop::m3ua_malformed, why);
-    return Accepted{membership->as, *data};
+std::optional<Accepted> accept_data(const Distribution& d, PeerIndex peer, const Quirks& quirks,
+                                    StreamId stream, std::span<const std::uint8_t> message,
+                                    Drop& why) {
+    std::optional<Accepted> accepted(std::in_place);
+    if (const auto refused = judge(d, peer, quirks, stream, message, *accepted)) {
+        why = *refused;
+        accepted.reset();
+    }
+    return accepted;
 }
 
 std::optional<Accepted> reclaim_data(const Distribution& d, PeerIndex to,
@@ -153,18 +153,21 @@ std::optional<Accepted> reclaim_data(const Distribution& d, PeerIndex to,
     if (!header || header->message() != wire::m3ua::Message::data || to.value >= d.peers.size())
         return std::nullopt;
     const auto bytes = wire::m3ua::parameters_of(message, *header);
-    const auto parameters = bytes ? parse_parameters(*bytes) : std::nullopt;
-    if (!parameters || judge_lengths(*parameters) || !parameters->protocol_data)
+    DataParameters parameters;
+    if (!bytes || !parse_parameters(*bytes, parameters) || judge_lengths(parameters) ||
+        !parameters.protocol_data)
         return std::nullopt;
     Drop why{};
-    const Membership* membership = find_membership(d, d.peers[to.value], *parameters, why);
-    const auto data = parse_protocol_data(*parameters->protocol_data);
-    if (membership == nullptr || !data) return std::nullopt;
-    return Accepted{membership->as, *data};
+    const Membership* membership = find_membership(d, d.peers[to.value], parameters, why);
+    Accepted reclaimed;
+    if (membership == nullptr || !parse_protocol_data(*parameters.protocol_data, reclaimed.data))
+        return std::nullopt;
+    reclaimed.from_as = membership->as;
+    return reclaimed;
 }
 
 DataHeader encode_data_header(const AsView& to, const ProtocolData& data,
-                              std::optional<std::uint32_t> correlation_id) {
+                              const std::optional<std::uint32_t>& correlation_id) {
     DataHeader h;
     h.trailer_bytes = {};
     std::uint8_t* p = h.bytes.data() + wire::m3ua::kHeaderBytes;
@@ -204,13 +207,6 @@ DataHeader encode_data_header(const AsView& to, const ProtocolData& data,
     store_be32(h.bytes.data() + 4,
                static_cast<std::uint32_t>(h.length + data.user_data.size() + h.trailer_length));
     return h;
-}
-
-std::optional<StreamId> stream_for(Sls sls, std::uint16_t streams_out, const Quirks& quirks) {
-    if (streams_out > 1)
-        return StreamId{static_cast<std::uint16_t>(1 + sls.value % (streams_out - 1))};
-    if (streams_out == 1 && quirks.data_on_stream_0) return StreamId{0};
-    return std::nullopt;
 }
 
 }  // namespace signalbox::sigtran

@@ -11,6 +11,7 @@
 #include "base/drop.h"
 #include "base/numbers.h"
 #include "sigtran/distribution.h"
+#include "wire/m3ua.h"
 
 namespace signalbox::sigtran {
 
@@ -31,7 +32,12 @@ struct MessageKind {
     std::uint8_t message_class = 0;
     std::uint8_t message_type = 0;
 };
-std::optional<MessageKind> kind_of(std::span<const std::uint8_t> message);
+inline std::optional<MessageKind> kind_of(std::span<const std::uint8_t> message) {
+    const auto header = wire::m3ua::parse_header(message);
+    if (!header || header->version != wire::m3ua::kVersion) return std::nullopt;
+    if (!wire::m3ua::parameters_of(message, *header)) return std::nullopt;
+    return MessageKind{header->message_class, header->message_type};
+}
 inline constexpr MessageKind kDataKind{1, 1};
 
 struct Accepted {
@@ -61,10 +67,16 @@ struct DataHeader {
     std::span<const std::uint8_t> trailer() const { return {trailer_bytes.data(), trailer_length}; }
 };
 DataHeader encode_data_header(const AsView& to, const ProtocolData& data,
-                              std::optional<std::uint32_t> correlation_id = {});
+                              const std::optional<std::uint32_t>& correlation_id = {});
 
 /// Stream = 1 + h(SLS) mod (streams_out - 1); 0 only with one stream and the quirk; nullopt: refuse
 /// (decision 3).
-std::optional<StreamId> stream_for(Sls sls, std::uint16_t streams_out, const Quirks& quirks);
+inline std::optional<StreamId> stream_for(Sls sls, std::uint16_t streams_out,
+                                          const Quirks& quirks) {
+    if (streams_out > 1)
+        return StreamId{static_cast<std::uint16_t>(1 + sls.value % (streams_out - 1))};
+    if (streams_out == 1 && quirks.data_on_stream_0) return StreamId{0};
+    return std::nullopt;
+}
 
 }  // namespace signalbox::sigtran

@@ -32,17 +32,20 @@ struct Data {
 
 /// An empty payload parses: the association answers it with ABORT "no user data" (D02), which names
 /// the TSN.
-constexpr std::optional<Data> parse_data(std::uint8_t flags, Bytes value) {
+constexpr bool read_data(std::uint8_t flags, Bytes value, Data& data) {
     const auto r = FixedReader<Data::kFixed>::over(value);
-    std::optional<Data> data;
-    if (!r) return data;
-    data.emplace();
-    data->flags = flags;
-    data->tsn = Tsn{r->u32<0>()};
-    data->stream = StreamId{r->u16<4>()};
-    data->ssn = Ssn{r->u16<6>()};
-    data->ppid = Ppid{r->u32<8>()};
-    data->payload = r->rest();
+    if (!r) return false;
+    data.flags = flags;
+    data.tsn = Tsn{r->u32<0>()};
+    data.stream = StreamId{r->u16<4>()};
+    data.ssn = Ssn{r->u16<6>()};
+    data.ppid = Ppid{r->u32<8>()};
+    data.payload = r->rest();
+    return true;
+}
+constexpr std::optional<Data> parse_data(std::uint8_t flags, Bytes value) {
+    std::optional<Data> data(std::in_place);
+    if (!read_data(flags, value, *data)) data.reset();
     return data;
 }
 constexpr std::optional<Data> parse_data(const Chunk& chunk) {

@@ -39,25 +39,6 @@ bool is_known_type(std::uint8_t message_class, std::uint8_t message_type) {
     return false;
 }
 
-std::optional<Header> parse_header(std::span<const std::uint8_t> message) {
-    const auto r = FixedReader<kHeaderBytes>::over(message);
-    if (!r) return std::nullopt;
-    return Header{r->u8<0>(), r->u8<2>(), r->u8<3>(), r->u32<4>()};
-}
-
-std::optional<std::span<const std::uint8_t>> parameters_of(std::span<const std::uint8_t> message,
-                                                           const Header& header) {
-    constexpr std::size_t kPaddingMax = 3;
-    const std::size_t size = message.size();
-    if (header.length < kHeaderBytes || size < kHeaderBytes) return std::nullopt;
-    if (header.length > size + kPaddingMax || size > header.length + kPaddingMax)
-        return std::nullopt;
-    // What the two lengths disagree about may only be the padding up to the next multiple of 4.
-    const auto rounded = [](std::size_t n) { return (n + kPaddingMax) / 4 * 4; };
-    if (rounded(header.length) != rounded(size)) return std::nullopt;
-    return message.subspan(kHeaderBytes);
-}
-
 Builder::Builder(Message message) : message_(kHeaderBytes, 0) {
     message_.reserve(64);
     message_[0] = kVersion;

@@ -119,12 +119,26 @@ struct Header {
     Message message() const { return message_of(message_class, message_type); }
 };
 /// nullopt: shorter than a header. The reserved octet is ignored (3.1).
-std::optional<Header> parse_header(std::span<const std::uint8_t> message);
+constexpr std::optional<Header> parse_header(std::span<const std::uint8_t> message) {
+    const auto r = FixedReader<kHeaderBytes>::over(message);
+    if (!r) return std::nullopt;
+    return Header{r->u8<0>(), r->u8<2>(), r->u8<3>(), r->u32<4>()};
+}
 
 /// The parameters of a message whose length is right: it ends where the bytes end, the last padding
 /// counted or not (3.1.4: the receiver accepts both) or absent. nullopt: the length lies.
-std::optional<std::span<const std::uint8_t>> parameters_of(std::span<const std::uint8_t> message,
-                                                           const Header& header);
+constexpr std::optional<std::span<const std::uint8_t>> parameters_of(
+    std::span<const std::uint8_t> message, const Header& header) {
+    constexpr std::size_t kPaddingMax = 3;
+    const std::size_t size = message.size();
+    if (header.length < kHeaderBytes || size < kHeaderBytes) return std::nullopt;
+    if (header.length > size + kPaddingMax || size > header.length + kPaddingMax)
+        return std::nullopt;
+    // What the two lengths disagree about may only be the padding up to the next multiple of 4.
+    const auto rounded = [](std::size_t n) { return (n + kPaddingMax) / 4 * 4; };
+    if (rounded(header.length) != rounded(size)) return std::nullopt;
+    return message.subspan(kHeaderBytes);
+}
 
 /// Writes one message. For the control plane: it allocates.
 class Builder {
