@@ -5,6 +5,7 @@
 
 #include "admin/command_table.h"
 #include "config/print.h"
+#include "metrics/reference.h"
 
 namespace signalbox::daemon {
 
@@ -23,6 +24,7 @@ constexpr Document kDocuments[] = {
     {"signalboxctl.md", admin::command_reference},
     {"signalboxctl.1", admin::command_manual},
     {"signalboxctl.completion", admin::command_completion},
+    {"metrics.md", metrics::reference_markdown},
 };
 
 }  // namespace

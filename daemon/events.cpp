@@ -15,7 +15,7 @@ struct Shape {
     std::string_view detail;  // name of the field that `detail` becomes; empty: none
 };
 
-constexpr std::array<Shape, 12> kShapes{{
+constexpr std::array<Shape, 15> kShapes{{
     {"association_up", Level::info, ""},
     {"association_closed", Level::info, ""},
     {"association_aborted", Level::warning, "cause"},
@@ -27,9 +27,12 @@ constexpr std::array<Shape, 12> kShapes{{
     {"as_state", Level::info, ""},
     {"m3ua_error_received", Level::warning, "code"},
     {"m3ua_error_sent", Level::warning, "code"},
-    {"memory_low", Level::error, ""},
+    {"memory_low", Level::error, "free_pages"},
+    {"memory_recovered", Level::info, ""},
+    {"transport_table_deep", Level::error, "depth"},
+    {"transport_table_flat", Level::info, ""},
 }};
-static_assert(static_cast<std::size_t>(EventKind::memory_low) + 1 == kShapes.size());
+static_assert(static_cast<std::size_t>(EventKind::transport_table_flat) + 1 == kShapes.size());
 
 constexpr std::array<std::string_view, 3> kAspStates{"down", "inactive", "active"};
 constexpr std::array<std::string_view, 4> kAsStates{"down", "inactive", "active", "pending"};

@@ -219,11 +219,15 @@ Table memory_view(const core::NodeStatistics& s) {
         {"association_slots_used", s.slots_used},
         {"pages", s.pages_total},
         {"pages_free", s.pages_free},
+        {"pages_low_water", s.pages_low_water},
+        {"memory_low", s.memory_low ? 1u : 0u},
         {"page_bytes", 4096},
         {"transport_table_entries", s.table.entries},
         {"transport_table_buckets", s.table.buckets},
         {"transport_table_max_depth", s.table.max_depth},
         {"transport_table_growths", s.table.growths},
+        {"transport_table_growths_refused", s.table.growths_refused},
+        {"transport_table_rekeys", s.table.rekeys},
         {"control_longest_turn_us", s.control_longest_turn_ns / 1000},
     };
     for (const auto& [what, value] : rows) table.add({what, number(value)});

@@ -226,6 +226,41 @@ void Node::Shared::open_associations(Time now) {
     }
 }
 
+std::size_t Node::Shared::free_pages() const {
+    std::size_t n = pool->free_pages();
+    for (const auto& w : per_worker) n += w->pages.available() + w->pages.returning();
+    return n;
+}
+
+/// Twice what the workers keep back, where DATA begins to count as not received.
+std::size_t Node::Shared::low_water() const {
+    constexpr std::size_t kPart = 16;
+    return std::max(pool->total_pages() / kPart, 2 * kKeptBackPages * per_worker.size());
+}
+
+/// The alarm ends at twice the level at which it began, so that it does not chatter.
+void Node::Shared::watch_memory(Time now) {
+    const std::size_t left = free_pages();
+    if (left >= low_water() * (memory_low ? 2 : 1) || left == pool->total_pages()) {
+        if (memory_low) note({.kind = EventKind::memory_recovered, .when = now});
+        memory_low = false;
+    } else if (!memory_low) {
+        memory_low = true;
+        ++memory_alarms;
+        note({.kind = EventKind::memory_low,
+              .detail = static_cast<std::uint16_t>(std::min<std::size_t>(left, 0xffff)),
+              .when = now});
+    }
+}
+
+void Node::Shared::watch_table(const table::TransportTable::Statistics& found, Time now) {
+    if (found.alarm() == table_deep) return;
+    table_deep = found.alarm();
+    note({.kind = table_deep ? EventKind::transport_table_deep : EventKind::transport_table_flat,
+          .detail = static_cast<std::uint16_t>(found.max_depth),
+          .when = now});
+}
+
 void Node::Shared::collect_statistics(Time now) {
     if (now < statistics_due) return;
     statistics_due = now + kStatisticsEvery;
@@ -234,13 +269,19 @@ void Node::Shared::collect_statistics(Time now) {
     for (const auto& w : per_worker) {
         established += w->established.load(std::memory_order_relaxed);
         s->events_dropped += w->events_dropped.load(std::memory_order_relaxed);
-        s->pages_free += w->pages.available();
+        s->worker_pages.push_back(
+            {w->pages.available(), w->pages.returning(), w->pages.refusals()});
     }
     s->settings = {plan, &plan->settings};
     s->associations = static_cast<std::size_t>(std::max<std::int64_t>(established, 0));
-    s->pages_free += pool->free_pages();
+    s->pages_free = free_pages();
+    s->pages_in_pool = pool->free_pages();
     s->pages_total = pool->total_pages();
+    s->pages_low_water = low_water();
+    s->memory_low = memory_low;
+    s->memory_alarms = memory_alarms;
     s->table = table->statistics();
+    watch_table(s->table, now);
     s->slots = slot_count;
     for (const auto& w : per_worker)
         s->slots_used += static_cast<std::size_t>(
@@ -288,6 +329,7 @@ void Node::control_turn(Time now) {
     s.open_associations(now);
     s.continue_survey();
     for (const auto& w : s.per_worker) w->pages.top_up();
+    s.watch_memory(now);
     for (unsigned i = 0; i < kTableStepsPerTurn && s.table->maintain(); ++i) {
     }
     s.reclaim_snapshots();

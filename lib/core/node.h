@@ -33,7 +33,10 @@ enum class EventKind : std::uint8_t {
     as_state,
     m3ua_error_received,
     m3ua_error_sent,
-    memory_low,
+    memory_low,  // detail: pages left
+    memory_recovered,
+    transport_table_deep,  // detail: buckets of the longest chain
+    transport_table_flat,
 };
 struct EventRecord {
     EventKind kind{};
@@ -48,8 +51,18 @@ struct NodeStatistics {
     std::size_t associations = 0;              // established now
     std::size_t slots = 0;                     // associations that there is memory for
     std::size_t slots_used = 0;
-    std::size_t pages_free = 0;
+    std::size_t pages_free = 0;  // in the pool, and what workers have at hand or on its way back
     std::size_t pages_total = 0;
+    std::size_t pages_in_pool = 0;
+    struct WorkerPages {
+        std::size_t at_hand = 0;
+        std::size_t returning = 0;
+        std::uint64_t refusals = 0;
+    };
+    std::vector<WorkerPages> worker_pages;  // by WorkerIndex
+    std::size_t pages_low_water = 0;        // fewer free ones are an alarm
+    bool memory_low = false;                // the alarm
+    std::uint64_t memory_alarms = 0;
     table::TransportTable::Statistics table;
     std::vector<sigtran::AsState> as_states;                 // by AsIndex
     std::vector<std::uint16_t> as_active_asps;               // by AsIndex

@@ -28,6 +28,11 @@ namespace signalbox::core {
 
 struct Slot;
 
+/// Pages of a worker that only messages already taken from a peer may use: what is accepted and
+/// cannot go on just now must find room to wait. More than the messages of one packet need, in
+/// blocks of every size.
+inline constexpr std::size_t kKeptBackPages = 32;
+
 /// Where a peer's association lives; part of the snapshot.
 struct PeerLink {
     AssociationRef ref;
@@ -135,6 +140,9 @@ struct Node::Shared {
     std::deque<EventRecord> events;
     std::uint64_t events_dropped = 0;
     std::uint64_t longest_turn_ns = 0;
+    bool memory_low = false;
+    bool table_deep = false;
+    std::uint64_t memory_alarms = 0;
     Time statistics_due{};
     mutable std::mutex statistics_mutex;  // readers of statistics() are HTTP threads, never workers
     std::shared_ptr<const NodeStatistics> statistics;
@@ -164,6 +172,10 @@ struct Node::Shared {
     void open_associations(Time now);
     void flush_backlog();
     void collect_statistics(Time now);
+    std::size_t free_pages() const;
+    std::size_t low_water() const;
+    void watch_memory(Time now);
+    void watch_table(const table::TransportTable::Statistics& found, Time now);
 };
 
 }  // namespace signalbox::core

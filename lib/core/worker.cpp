@@ -150,7 +150,7 @@ void Worker::State::take_burst(std::span<const Arrival> arrivals, Time now,
             no_association(arrivals[i], now, sink, handed_off);
             continue;
         }
-        if (shared.workers > 1 && arrivals[i].sctp.tag.value != 0) {
+        if (shared.workers > 1 && !handed_off && arrivals[i].sctp.tag.value != 0) {
             const bool hit = shared.tag_hint.worker_of(arrivals[i].sctp.tag).value == node->worker;
             counters.add(hit ? Count::tag_hint_hits : Count::tag_hint_misses);
         }

@@ -25,11 +25,6 @@
 
 namespace signalbox::core {
 
-/// Pages that only messages already taken from a peer may use: what is accepted and cannot go on
-/// just now must find room to wait. More than the messages of one packet need, in blocks of every
-/// size.
-inline constexpr std::size_t kKeptBackPages = 32;
-
 /// Blocks and pages of associations that ended, freed in one turn (STR-3).
 inline constexpr std::size_t kFreedPerTurn = 256;
 

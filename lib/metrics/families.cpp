@@ -74,12 +74,81 @@ void add_drops(Families& all, const Snapshot& snapshot) {
     });
 }
 
+void add_pages(Families& all, const core::NodeStatistics& s) {
+    constexpr auto gauge = MetricType::Gauge;
+    single(all, gauge, "pages", "pages of memory for associations and their queues", s.pages_total);
+    single(all, gauge, "pages_free", "pages of memory that nobody holds", s.pages_free);
+    single(all, gauge, "pages_low_water", "fewer free pages than this raise memory_low",
+           s.pages_low_water);
+    auto& states = family(all, gauge, "pages_by_state",
+                          "pages in the pool, at hand of a worker, on their way back from one, "
+                          "and in use");
+    add(states, {{"state", "pool"}}, static_cast<double>(s.pages_in_pool));
+    std::size_t at_hand = 0, returning = 0;
+    for (const auto& w : s.worker_pages) at_hand += w.at_hand, returning += w.returning;
+    add(states, {{"state", "at_hand"}}, static_cast<double>(at_hand));
+    add(states, {{"state", "returning"}}, static_cast<double>(returning));
+    add(states, {{"state", "in_use"}},
+        static_cast<double>(s.pages_total - std::min(s.pages_total, s.pages_free)));
+    if (!s.worker_pages.empty()) {
+        auto& hands = family(all, gauge, "worker_pages_at_hand", "pages that a worker could take");
+        for (std::size_t w = 0; w < s.worker_pages.size(); ++w)
+            add(hands, {{"worker", std::to_string(w)}},
+                static_cast<double>(s.worker_pages[w].at_hand));
+        auto& refused = family(all, MetricType::Counter, "page_refusals_total",
+                               "pages that a worker asked for and did not get");
+        for (std::size_t w = 0; w < s.worker_pages.size(); ++w)
+            add(refused, {{"worker", std::to_string(w)}},
+                static_cast<double>(s.worker_pages[w].refusals));
+    }
+    single(all, gauge, "memory_low", "1 while fewer pages are free than the low-water mark",
+           s.memory_low ? 1 : 0);
+    single(all, MetricType::Counter, "memory_low_alarms_total", "times that memory became low",
+           s.memory_alarms);
+}
+
+/// Shards in groups, so that what is wrong with a few of them shows.
+void add_table_groups(Families& all, const table::TransportTable::Statistics& t) {
+    if (t.groups.empty()) return;
+    const auto each = [&](MetricFamily& to, auto&& value) {
+        for (std::size_t g = 0; g < t.groups.size(); ++g)
+            add(to,
+                {{"shards", std::to_string(g * t.shards_in_group) + "-" +
+                                std::to_string((g + 1) * t.shards_in_group - 1)}},
+                static_cast<double>(value(t.groups[g])));
+    };
+    constexpr auto gauge = MetricType::Gauge;
+    constexpr auto counter = MetricType::Counter;
+    each(family(all, gauge, "transport_table_shard_entries", "transports in the shards"),
+         [](const auto& g) { return g.entries; });
+    each(family(all, gauge, "transport_table_shard_load", "transports for each home bucket"),
+         [](const auto& g) {
+             return g.homes == 0 ? 0
+                                 : static_cast<double>(g.entries) / static_cast<double>(g.homes);
+         });
+    each(family(all, gauge, "transport_table_shard_max_depth", "buckets in the longest chain"),
+         [](const auto& g) { return g.max_depth; });
+    each(family(all, counter, "transport_table_shard_growths_total", "growths"),
+         [](const auto& g) { return g.growths; });
+    each(family(all, counter, "transport_table_shard_shrinks_total", "shrinkages"),
+         [](const auto& g) { return g.shrinks; });
+    each(family(all, counter, "transport_table_shard_rekeys_total", "new hash keys"),
+         [](const auto& g) { return g.rekeys; });
+    auto& chains = family(all, gauge, "transport_table_chains", "chains by their depth in buckets");
+    for (std::size_t g = 0; g < t.groups.size(); ++g)
+        for (std::size_t d = 0; d < t.groups[g].chains.size(); ++d)
+            add(chains,
+                {{"shards", std::to_string(g * t.shards_in_group) + "-" +
+                                std::to_string((g + 1) * t.shards_in_group - 1)},
+                 {"depth", d + 1 < t.groups[g].chains.size() ? std::to_string(d + 1) : "more"}},
+                static_cast<double>(t.groups[g].chains[d]));
+}
+
 void add_node(Families& all, const core::NodeStatistics& s) {
     constexpr auto gauge = MetricType::Gauge;
     constexpr auto counter = MetricType::Counter;
     single(all, gauge, "associations", "associations that are established now", s.associations);
-    single(all, gauge, "pages", "pages of memory for associations and their queues", s.pages_total);
-    single(all, gauge, "pages_free", "pages of memory that nobody holds", s.pages_free);
+    add_pages(all, s);
     single(all, gauge, "transport_table_entries", "transports in the table", s.table.entries);
     single(all, gauge, "transport_table_buckets", "buckets of the table", s.table.buckets);
     single(all, gauge, "transport_table_max_depth", "buckets in the table's longest chain",
@@ -90,6 +159,11 @@ void add_node(Families& all, const core::NodeStatistics& s) {
     single(all, counter, "transport_table_shrinks_total", "shrinkages of shards", s.table.shrinks);
     single(all, counter, "transport_table_rekeys_total", "shards given a new hash key",
            s.table.rekeys);
+    single(all, counter, "transport_table_growths_refused_total",
+           "moves of a shard put off for want of memory", s.table.growths_refused);
+    single(all, gauge, "transport_table_alarm", "1 while a chain is deeper than 4 buckets",
+           s.table.alarm() ? 1 : 0);
+    add_table_groups(all, s.table);
     single(all, gauge, "control_longest_turn_seconds", "longest turn of the control thread",
            static_cast<double>(s.control_longest_turn_ns) / 1e9);
     single(all, counter, "events_dropped_total", "events that the log had no room for",

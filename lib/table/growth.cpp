@@ -85,9 +85,9 @@ void TransportTable::begin_move(Shard& shard, Reason reason) {
     const Shard::TryLock lock(shard);
     if (!lock.held()) return;  // the next call finds the same reason
     ++salts_drawn_;
-    growths_ += reason == Reason::growth;
-    shrinks_ += reason == Reason::shrinking;
-    rekeys_ += reason == Reason::rekeying;
+    shard.growths += reason == Reason::growth;
+    shard.shrinks += reason == Reason::shrinking;
+    shard.rekeys += reason == Reason::rekeying;
     shard.rekeyed = reason == Reason::rekeying;
     fresh->previous.store(shard.array.get(), std::memory_order_relaxed);
     shard.old_array = std::move(shard.array);

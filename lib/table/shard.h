@@ -28,6 +28,7 @@ struct alignas(64) TransportTable::Shard {
     std::size_t copied_homes = 0;
     std::uint64_t grace_token = 0;
     bool waits_for_grace = false;
+    std::uint64_t growths = 0, shrinks = 0, rekeys = 0;
     bool rekeyed = false;  // at this size already: what is still deep is equal keys
 
     class TryLock {

@@ -197,25 +197,52 @@ bool TransportTable::remove(Node& node) {
     return true;
 }
 
+TransportTable::Statistics::Group TransportTable::describe(const Shard& shard) {
+    const auto& array = *shard.array;
+    Statistics::Group group;
+    group.entries = shard.entries.load(std::memory_order_relaxed);
+    group.homes = group.chains[0] = array.homes();
+    for (unsigned depth = 2; depth <= kMaxDepth; ++depth) {
+        const auto chains = array.chains(depth);
+        group.chains[std::min(depth - 1, kDepthAlarm)] += chains;
+        group.chains[0] -= chains;
+    }
+    group.max_depth = array.max_depth();
+    group.growths = shard.growths;
+    group.shrinks = shard.shrinks;
+    group.rekeys = shard.rekeys;
+    return group;
+}
+
+namespace {
+
+/// A table's statistics are a group's too.
+template <class Sum>
+void add_group(Sum& sum, const TransportTable::Statistics::Group& one) {
+    sum.entries += one.entries;
+    sum.homes += one.homes;
+    for (std::size_t depth = 0; depth < one.chains.size(); ++depth)
+        sum.chains[depth] += one.chains[depth];
+    sum.max_depth = std::max(sum.max_depth, one.max_depth);
+    sum.growths += one.growths;
+    sum.shrinks += one.shrinks;
+    sum.rekeys += one.rekeys;
+}
+
+}  // namespace
+
 TransportTable::Statistics TransportTable::statistics() const {
     Statistics sum;
+    sum.groups.resize(std::min(settings_.shards, kGroups));
+    sum.shards_in_group = settings_.shards / sum.groups.size();
     for (std::size_t i = 0; i < settings_.shards; ++i) {
         const auto& shard = shards_[i];
-        sum.entries += shard.entries.load(std::memory_order_relaxed);
+        const auto one = describe(shard);
+        add_group(sum, one);
+        add_group(sum.groups[i / sum.shards_in_group], one);
         sum.busy += shard.busy.load(std::memory_order_relaxed);
         sum.buckets += shard.array->size();
-        sum.homes += shard.array->homes();
-        sum.chains[0] += shard.array->homes();
-        for (unsigned depth = 2; depth <= kMaxDepth; ++depth) {
-            const auto chains = shard.array->chains(depth);
-            sum.chains[std::min(depth - 1, kDepthAlarm)] += chains;
-            sum.chains[0] -= chains;
-        }
-        sum.max_depth = std::max<std::size_t>(sum.max_depth, shard.array->max_depth());
     }
-    sum.growths = growths_;
-    sum.shrinks = shrinks_;
-    sum.rekeys = rekeys_;
     sum.resting = resting_;
     sum.growths_refused = growths_refused_;
     return sum;

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "base/ip_address.h"
 #include "base/numbers.h"
@@ -71,6 +72,7 @@ class TransportTable {
     }
 
     static constexpr unsigned kDepthAlarm = 4;
+    static constexpr unsigned kGroups = 8;
     struct Statistics {
         std::size_t entries = 0, buckets = 0, homes = 0, max_depth = 0;
         /// Chains by depth: of 1, 2, 3, 4 buckets and of more.
@@ -79,6 +81,14 @@ class TransportTable {
         std::uint64_t shrinks = 0, rekeys = 0;
         std::uint64_t resting = 0;  // calls of maintain() in which the new array took no chain
         std::uint64_t growths_refused = 0;  // no memory for the new array
+        /// Neighbouring shards, so that what is wrong with some is not lost in the sum.
+        struct Group {
+            std::size_t entries = 0, homes = 0, max_depth = 0;
+            std::array<std::size_t, kDepthAlarm + 1> chains{};  // as above
+            std::uint64_t growths = 0, shrinks = 0, rekeys = 0;
+        };
+        std::vector<Group> groups;  // kGroups, or as many as there are shards
+        std::size_t shards_in_group = 0;
         /// Something is wrong with keys or room, and a new salt did not mend it.
         bool alarm() const { return max_depth > kDepthAlarm; }
     };
@@ -91,6 +101,7 @@ class TransportTable {
  private:
     struct Shard;
     struct Wanted;
+    static Statistics::Group describe(const Shard& shard);
     struct WalkPosition {
         std::size_t shard = 0;
         bool in_previous = false;
@@ -134,8 +145,7 @@ class TransportTable {
     std::uint64_t salts_drawn_ = 0;
     std::size_t next_shard_ = 0;
     Shard* moving_ = nullptr;
-    std::uint64_t growths_ = 0, shrinks_ = 0, rekeys_ = 0, resting_ = 0;
-    std::uint64_t growths_refused_ = 0;
+    std::uint64_t resting_ = 0, growths_refused_ = 0;
     mem::FaultPoint growth_faults_;
 };
 

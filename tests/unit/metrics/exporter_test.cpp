@@ -7,6 +7,8 @@
 #include <set>
 #include <sstream>
 
+#include "metrics/reference.h"
+
 using namespace signalbox;
 using namespace signalbox::metrics;
 
@@ -26,6 +28,15 @@ Snapshot two_workers() {
     s.statistics.pages_total = 100;
     s.statistics.pages_free = 40;
     s.statistics.control_longest_turn_ns = 1'500'000;
+    s.statistics.pages_in_pool = 20;
+    s.statistics.worker_pages = {{.at_hand = 15, .returning = 1, .refusals = 0},
+                                 {.at_hand = 3, .returning = 1, .refusals = 9}};
+    auto& table = s.statistics.table;
+    table.shards_in_group = 32;
+    table.groups.resize(2);
+    table.groups[1] = {.entries = 90, .homes = 40, .max_depth = 7, .chains = {30, 6, 2, 1, 1}};
+    table.groups[1].growths = 3;
+    table.max_depth = 7;
     return s;
 }
 
@@ -96,6 +107,52 @@ TEST_CASE("a node that has made no statistics yet renders") {
     const std::string text = render(s);
     CHECK(count(text, "signalbox_as_state") == 0);
     CHECK(has_line(text, "signalbox_associations 0"));
+}
+
+TEST_CASE("MEM-4: pages are shown by state, and the alarm beside its mark") {
+    Snapshot s = two_workers();
+    s.statistics.memory_low = true;
+    s.statistics.memory_alarms = 4;
+    s.statistics.pages_low_water = 50;
+    const std::string text = render(s);
+    CHECK(has_line(text, "signalbox_pages_by_state{state=\"pool\"} 20"));
+    CHECK(has_line(text, "signalbox_pages_by_state{state=\"at_hand\"} 18"));
+    CHECK(has_line(text, "signalbox_pages_by_state{state=\"returning\"} 2"));
+    CHECK(has_line(text, "signalbox_pages_by_state{state=\"in_use\"} 60"));
+    CHECK(has_line(text, "signalbox_worker_pages_at_hand{worker=\"1\"} 3"));
+    CHECK(has_line(text, "signalbox_page_refusals_total{worker=\"1\"} 9"));
+    CHECK(has_line(text, "signalbox_memory_low 1"));
+    CHECK(has_line(text, "signalbox_memory_low_alarms_total 4"));
+    CHECK(has_line(text, "signalbox_pages_low_water 50"));
+}
+
+TEST_CASE("TAB-4: depth, load and growth of the table are shown by groups of shards") {
+    const std::string text = render(two_workers());
+    CHECK(has_line(text, "signalbox_transport_table_shard_entries{shards=\"32-63\"} 90"));
+    CHECK(has_line(text, "signalbox_transport_table_shard_load{shards=\"32-63\"} 2.25"));
+    CHECK(has_line(text, "signalbox_transport_table_shard_load{shards=\"0-31\"} 0"));
+    CHECK(has_line(text, "signalbox_transport_table_shard_max_depth{shards=\"32-63\"} 7"));
+    CHECK(has_line(text, "signalbox_transport_table_shard_growths_total{shards=\"32-63\"} 3"));
+    const char* depths[] = {"1\"} 30", "2\"} 6", "3\"} 2", "4\"} 1", "more\"} 1"};
+    for (const char* depth : depths)
+        CHECK(has_line(
+            text,
+            std::string("signalbox_transport_table_chains{shards=\"32-63\",depth=\"") + depth));
+    CHECK(has_line(text, "signalbox_transport_table_alarm 1"));
+    Snapshot calm = two_workers();
+    calm.statistics.table.max_depth = 4;
+    CHECK(has_line(render(calm), "signalbox_transport_table_alarm 0"));
+}
+
+TEST_CASE("the list of metrics names every family of a scrape and every reason") {
+    const std::string list = reference_markdown();
+    std::istringstream lines{render(two_workers())};
+    std::string line;
+    while (std::getline(lines, line))
+        if (line.rfind("# TYPE ", 0) == 0)
+            CHECK(count(list, "| `" + line.substr(7, line.find(' ', 7) - 7) + "` |") == 1);
+    for (const auto reason : kDropNames)
+        CHECK(count(list, "| `" + std::string{reason} + "` |") == 1);
 }
 
 TEST_CASE("every line is a sample, a HELP or a TYPE, and no family comes twice") {
