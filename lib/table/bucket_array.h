@@ -23,6 +23,10 @@ inline constexpr unsigned kSlots = 10;
 /// (TAB-2). An insert goes no deeper than half of it, so that chains which meet in a new array fit.
 inline constexpr unsigned kMaxDepth = 32;
 inline constexpr unsigned kMaxInsertDepth = kMaxDepth / 2;
+/// Equal keys share a chain, whatever the salt, and a lookup's work has a bound: so they have one.
+/// An endpoint has at most one association for each of its addresses (RFC 9260 1.3), so eight keys
+/// of one peer's address and port, and those that ended and wait to leave.
+inline constexpr unsigned kMaxEqualKeys = kMaxInsertDepth * kSlots;
 
 struct alignas(64) Bucket {
     // all: shard writer: rw, readers: ro

@@ -54,7 +54,7 @@ class TransportTable {
 
     /// Worker: try-lock; busy = not now. duplicate: same key, local and tag. Duplicate check and
     /// insert are one critical section (TAB-2). full: max_entries, or the shard's pool is used up
-    /// before the control thread came to grow it, or kMaxInsertDepth x kSlots keys are equal.
+    /// before the control thread came to grow it, or kMaxEqualKeys are equal.
     InsertResult insert(Node& node);
     /// Worker: false = busy, try again next turn. After true the node's memory may be reused once a
     /// grace period has passed. The node must be inserted.

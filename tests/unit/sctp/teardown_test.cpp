@@ -156,4 +156,52 @@ TEST_CASE("F10, STR-3: a restart that finds no memory is not received; the peer'
     CHECK(pair.a.pages.taken < 8);
 }
 
+TEST_CASE("STR-4: out is the lesser of wanted and taken, whatever rewrites the streams' storage") {
+    // a wants many and takes few, z the other way round.
+    const auto check = [](Endpoint& e, std::uint16_t out, std::uint16_t in) {
+        CHECK(e.association->streams_out() == out);
+        CHECK(e.association->streams_in() == in);
+        CHECK(e.send(static_cast<std::uint16_t>(out - 1), "last") == SendStatus::ok);
+        CHECK(e.send(out, "beyond") == SendStatus::bad_stream);
+    };
+    const auto check_both = [&](Pair& pair, std::uint16_t to_z, std::uint16_t to_a) {
+        const std::size_t at_a = pair.a.messages.size(), at_z = pair.z.messages.size();
+        check(pair.a, to_z, to_a);
+        check(pair.z, to_a, to_z);
+        pair.advance(1s);
+        CHECK(pair.a.messages.size() == at_a + 1);
+        CHECK(pair.z.messages.size() == at_z + 1);
+        CHECK(pair.a.drops(Drop::data_invalid_stream) == 0);
+        CHECK(pair.z.drops(Drop::data_invalid_stream) == 0);
+    };
+    Pair pair{17};
+    pair.a.profile.streams_out = 60'000, pair.a.profile.streams_in = 20'000;
+    pair.z.profile.streams_out = 50'000, pair.z.profile.streams_in = 40'000;
+    pair.connect();
+    check_both(pair, 40'000, 20'000);
+    // Restarts with fewer and with more than before, in both roles.
+    for (const std::uint16_t streams : {std::uint16_t{7}, std::uint16_t{30'000}}) {
+        pair.z.drop_association();
+        pair.z.profile.streams_out = pair.z.profile.streams_in = streams;
+        pair.z.connect({kA1}, kPortZ, kPortA);
+        pair.exchange();
+        REQUIRE(pair.a.state() == State::established);
+        const std::uint16_t to_a = std::min<std::uint16_t>(streams, 20'000);
+        check_both(pair, streams, to_a);
+        pair.advance(1s);  // what the restart set aside is gone: the new storage is not
+        check_both(pair, streams, to_a);
+    }
+    CHECK(pair.a.count(Event::restarted) == 2);
+    // INITs that cross.
+    Pair crossing{18};
+    crossing.a.profile.streams_out = 60'000, crossing.a.profile.streams_in = 20'000;
+    crossing.z.profile.streams_out = 50'000, crossing.z.profile.streams_in = 40'000;
+    crossing.a.connect({kZ1}, kPortA, kPortZ);
+    crossing.z.connect({kA1}, kPortZ, kPortA);
+    crossing.exchange();
+    REQUIRE(crossing.a.state() == State::established);
+    REQUIRE(crossing.z.state() == State::established);
+    check_both(crossing, 40'000, 20'000);
+}
+
 }  // namespace signalbox::sctp::test

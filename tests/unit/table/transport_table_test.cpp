@@ -109,7 +109,8 @@ TEST_CASE("TAB-2: key, local address and tag together are unique, also during gr
 TEST_CASE("TAB-2: 160 equal keys are all inserted and each is found by its tag") {
     // One endpoint has one association with a peer's address and port; those that ended stay until
     // what they had not delivered is safe. More than this many at once are refused as `full`.
-    constexpr std::uint32_t kEqual = 160;
+    constexpr std::uint32_t kEqual = kMaxEqualKeys;
+    static_assert(kEqual == 160);
     Fixture f(kEqual + 1, {.shards = 1, .initial_entries = 1000, .max_entries = 1000});
     for (std::uint32_t i = 0; i < kEqual; ++i)
         REQUIRE(f.table.insert(f.prepare(i, key_of(7), 1, i)) == InsertResult::inserted);
