@@ -28,6 +28,12 @@ class ByteRing {
     std::span<const std::uint8_t> front();
     /// Drops the record that front() returned.
     void pop();
+    /// Where the producer is now, and whether the consumer has taken all that was written up to
+    /// there. (At the end of the ring it needs one more front().)
+    std::uint64_t written() const { return tail_.published.load(std::memory_order_acquire); }
+    bool taken_up_to(std::uint64_t position) const {
+        return head_.published.load(std::memory_order_relaxed) >= position;
+    }
 
  private:
     struct alignas(64) Position {

@@ -26,6 +26,8 @@ bool Worker::State::take_commands(Time now) {
 bool Worker::State::obey(const Record& record, Time now) {
     const RecordHeader& h = record.header;
     if (h.kind == RecordKind::connect) return connect(h.peer, now);
+    if (h.kind == RecordKind::fence) return fence(record);
+    if (h.kind == RecordKind::drain) return answer_drain(record);
     if (h.kind == RecordKind::describe) return describe(h, now), true;
     Slot* slot = find(h.ref);
     if (slot == nullptr) {
@@ -74,10 +76,18 @@ void Worker::State::abort(Slot& slot, Time now) {
     apply_effects(slot, now);
 }
 
+/// What waited in a queue counts there until it has arrived: nothing newer overtakes it.
+bool Worker::State::message_for(const Record& record, Time now) {
+    if (!hand_in(record, now)) return false;
+    if (record.header.waited_for != kNoAs)
+        arrived(record.header.waited_for, record.header.returned);
+    return true;
+}
+
 /// A message that another worker routed to an association of ours. The sender looked at `congested`
 /// (half of the send buffer) before it wrote; when the buffer is full all the same the message
 /// waits in its server's queue.
-bool Worker::State::message_for(const Record& record, Time now) {
+bool Worker::State::hand_in(const Record& record, Time now) {
     Slot* slot = find(record.header.ref);
     if (slot == nullptr) {
         // Older messages of the ended association come first, a slice a turn.
@@ -90,7 +100,7 @@ bool Worker::State::message_for(const Record& record, Time now) {
     // Behind what already waits: one queue keeps the order, and whoever routes to its server holds
     // until it is empty. A copy of a broadcast waits for nobody.
     const AsIndex as = record.header.as;
-    if (pending[as.value].first != nullptr &&
+    if (!pending[as.value].empty() &&
         snapshot->distribution.servers[as.value].mode != sigtran::TrafficMode::broadcast)
         return wait_for_other(record);
     sctp::Environment env = environment_for_data(*slot, now);

@@ -97,6 +97,7 @@ void Node::Shared::association_up(const Record& record, Time now) {
     const bool replaced = link.up && !(link.ref == h.ref);
     if (replaced) {
         // A peer has one association: the newest. The old one's ASP is gone with its process.
+        lost_links.emplace_back(h.peer, link.ref);
         gateway->association_lost(h.peer, now);
         command({.kind = RecordKind::abort, .ref = link.ref, .peer = h.peer}, {});
     }
@@ -118,6 +119,7 @@ void Node::Shared::association_ended(const Record& record, Time now) {
     if (!link.up || !(link.ref == h.ref)) return;  // an older association of this peer
     link.up = false;
     links_changed = true;
+    lost_links.emplace_back(h.peer, h.ref);
     gateway->association_lost(h.peer, now);
 }
 
@@ -145,6 +147,10 @@ void Node::Shared::from_worker(unsigned /*worker*/, const Record& record, Time n
             if (h.peer != kNoPeer && links[h.peer.value].ref == h.ref)
                 gateway->send_queue_level(h.peer, h.level, now);
             break;
+        case RecordKind::fence:
+        case RecordKind::drain:
+            handover_answer(record);
+            break;
         case RecordKind::described:
             described(record);
             break;
@@ -161,6 +167,7 @@ void Node::Shared::send_outgoing(Time now) {
     // (sigtran.md section 3).
     for (sigtran::Outgoing& o : gateway->take_outgoing()) outgoing.push_back(std::move(o));
     if ((gateway->dirty() || links_changed) && !publish()) return;  // the next turn tries again
+    begin_handover();
     for (; !outgoing.empty(); outgoing.pop_front()) {
         const sigtran::Outgoing& o = outgoing.front();
         const PeerLink& link = links[o.peer.value];
@@ -325,6 +332,7 @@ void Node::control_turn(Time now) {
         s.look_for_beats(now);
         s.gateway->advance(now);
     }
+    s.advance_handovers(now);
     s.send_outgoing(now);
     s.open_associations(now);
     s.continue_survey();

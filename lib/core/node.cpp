@@ -109,6 +109,7 @@ Node::Shared::Shared(Settings s, unsigned worker_count, void* region, std::size_
         between.push_back(
             std::make_unique<ByteRing>(i % (workers + 1) == 0 ? 4096 : kHandoffRingBytes));
     pending_messages = std::make_unique<std::atomic<std::uint32_t>[]>(settings.servers.size() + 1);
+    returned_messages = std::make_unique<std::atomic<std::uint32_t>[]>(settings.servers.size() + 1);
     pending_bytes = std::make_unique<std::atomic<std::uint32_t>[]>(settings.servers.size() + 1);
 
     gateway = std::make_unique<sigtran::SignalingGateway>(m3ua_peers(settings), settings.servers,

@@ -56,32 +56,44 @@ Routed Worker::State::enqueue_pending(AsIndex as, const sigtran::ProtocolData& d
     std::copy(data.user_data.begin(), data.user_data.end(), reinterpret_cast<std::uint8_t*>(m + 1));
     m->routed_before = !bounded;
     m->room = static_cast<std::uint16_t>(room);
-    PendingQueue& queue = pending[as.value];
+    PendingQueue& queue = bounded ? pending[as.value].fresh : pending[as.value].returned;
     (queue.last != nullptr ? queue.last->next : queue.first) = m;
     queue.last = m;
     ++pending_here;
+    if (!bounded) shared.returned_messages[as.value].fetch_add(1, std::memory_order_release);
     messages.fetch_add(1, std::memory_order_release);
     bytes.fetch_add(length, std::memory_order_relaxed);
     return Routed::done;
 }
 
+void Worker::State::arrived(AsIndex as, bool returned) {
+    if (returned) shared.returned_messages[as.value].fetch_sub(1, std::memory_order_release);
+    shared.pending_messages[as.value].fetch_sub(1, std::memory_order_release);
+}
+
 /// Removes the oldest; `why` names the discard when it is one.
 void Worker::State::give_pending(AsIndex as, Drop* why) {
-    PendingQueue& queue = pending[as.value];
+    PendingQueue& queue = pending[as.value].older();
     PendingMessage* m = queue.first;
     --pending_here;
     queue.first = m->next;
     if (queue.first == nullptr) queue.last = nullptr;
-    shared.pending_messages[as.value].fetch_sub(1, std::memory_order_release);
+    if (!std::exchange(in_transit, false)) arrived(as, m->routed_before);
     shared.pending_bytes[as.value].fetch_sub(m->length, std::memory_order_relaxed);
     if (why != nullptr) counters.drop(*why);
     blocks.give(m, m->room);
 }
 
-Routed Worker::State::send_pending(AsIndex as, const PendingMessage& m) {
+Routed Worker::State::send_pending(AsIndex from, AsIndex as, const PendingMessage& m) {
     first_routing = !m.routed_before;
+    // A broadcast has copies: it counts no longer once they are made.
+    const auto mode = snapshot->distribution.servers[as.value].mode;
+    sent_from_queue = mode == sigtran::TrafficMode::broadcast ? kNoAs : from;
+    sent_returned = m.routed_before;
     const Routed routed = to_server(as, data_of(m));
     first_routing = true;
+    sent_from_queue = kNoAs;
+    sent_returned = false;
     return routed;
 }
 
@@ -107,26 +119,34 @@ sigtran::ProtocolData Worker::State::data_of(const PendingMessage& m) {
             .user_data = {reinterpret_cast<const std::uint8_t*>(&m + 1), m.length}};
 }
 
+/// What came back goes before all that is new, whichever worker has it.
+bool Worker::State::settle_oldest(AsIndex as) {
+    Waiting& waiting = pending[as.value];
+    if (waiting.empty()) return false;
+    const bool returned = !waiting.returned.empty();
+    if (!returned && shared.returned_messages[as.value].load(std::memory_order_acquire) != 0)
+        return false;
+    const PendingMessage& oldest = *waiting.older().first;
+    const sigtran::AsState state = snapshot->distribution.servers[as.value].state;
+    const AsIndex to = state == sigtran::AsState::active ? as : alternative(as, oldest);
+    if (to != kNoAs) {
+        if (send_pending(as, to, oldest) == Routed::again) return false;
+        give_pending(as, nullptr);
+        return true;
+    }
+    if (state == sigtran::AsState::pending) return false;
+    Drop why = Drop::as_pending_expired;
+    give_pending(as, &why);
+    return true;
+}
+
 bool Worker::State::settle_pending() {
     constexpr std::size_t kPerTurn = 1024;  // of one AS
     bool worked = false;
     for (std::uint32_t i = 0; i < pending.size(); ++i) {
-        const AsIndex as{i};
-        for (std::size_t n = 0; n < kPerTurn && pending[i].first != nullptr; ++n) {
-            const sigtran::AsState state = snapshot->distribution.servers[i].state;
-            const bool is_active = state == sigtran::AsState::active;
-            const AsIndex to = is_active ? as : alternative(as, *pending[i].first);
-            if (to != kNoAs) {
-                if (send_pending(to, *pending[i].first) == Routed::again) break;
-                give_pending(as, nullptr);
-            } else if (state == sigtran::AsState::pending) {
-                break;
-            } else {
-                Drop why = Drop::as_pending_expired;
-                give_pending(as, &why);
-            }
-            worked = true;
-        }
+        std::size_t n = 0;
+        while (n < kPerTurn && settle_oldest(AsIndex{i})) ++n;
+        worked |= n > 0;
     }
     return worked;
 }

@@ -35,6 +35,8 @@ enum class RecordKind : std::uint8_t {
     refused_data,  // a DATA that the worker refused because of `why`
     congestion,    // `level` of the send queue towards `peer` changed
     event,         // `event`
+    fence,         // both ways, see handover.h: bytes = HandoverRecord
+    drain,         // both ways, about `ref`
     described,     // the answer to `describe`; no bytes: `ref` is gone
     // control -> worker
     send,      // bytes = an M3UA message for `ref` on `stream`
@@ -49,8 +51,10 @@ struct RecordHeader {
     Drop why{};
     StreamId stream;
     std::uint16_t streams_out = 0;
-    std::uint16_t level = 0;  // congestion
-    AsIndex as = kNoAs;       // message: for which AS
+    std::uint16_t level = 0;     // congestion
+    AsIndex as = kNoAs;          // message: for which AS
+    AsIndex waited_for = kNoAs;  // message: it waited in this one's queue, and counts there still
+    bool returned = false;       // message: among those that came back
     AssociationRef ref;
     PeerIndex peer = kNoPeer;
     EventRecord event;

@@ -12,7 +12,8 @@ namespace {
 constexpr Ppid kPpidM3ua{3};                  // RFC 4666 1.4.3 (IANA)
 constexpr Ppid kPpidM3uaSwapped{0x03000000};  // seen from little-endian senders; quirk ppid_any
 constexpr Duration kHoldLimit =
-    std::chrono::seconds{5};                // then a held message is discarded by name
+    std::chrono::seconds{5};  // then a held message is discarded by name
+constexpr Duration kFullAgain = std::chrono::seconds{1};
 constexpr std::size_t kReadyPerTurn = 256;  // of one association
 
 const sigtran::Quirks kNoQuirks{};
@@ -136,6 +137,7 @@ Routed Worker::State::to_server(AsIndex as, const sigtran::ProtocolData& data) {
     if (server.state == sigtran::AsState::pending) return enqueue_pending(as, data);
     if (server.state != sigtran::AsState::active) return refuse(Drop::as_unavailable);
     if (server.mode == sigtran::TrafficMode::broadcast) return to_all(as, server, data);
+    if (server.moving && server.is_held(data.sls)) return Routed::again;
     const PeerIndex peer = server.serving[data.sls.value];
     if (peer == kNoPeer) return refuse(Drop::as_unavailable);
     return to_peer(peer, as, server, data);
@@ -166,7 +168,11 @@ Routed Worker::State::to_peer(PeerIndex peer, AsIndex as_index, const sigtran::A
     const Slot& target = shared.slots[link.ref.slot];
     if (link.ref.worker == index) target.prefetch();
     __builtin_prefetch(&settings().peers[peer.value].m3ua.quirks);
-    if (target.congested.load(std::memory_order_relaxed)) return Routed::again;
+    if (target.congested.load(std::memory_order_relaxed)) {
+        const bool held_elsewhere =
+            sent_from_queue != kNoAs || as.mode == sigtran::TrafficMode::broadcast;
+        return held_elsewhere ? Routed::again : met_full(peer);
+    }
     const auto stream =
         sigtran::stream_for(data.sls, link.streams_out, settings().peers[peer.value].m3ua.quirks);
     if (!stream) return counters.drop(Drop::m3ua_stream_zero), Routed::done;
@@ -177,12 +183,15 @@ Routed Worker::State::to_peer(PeerIndex peer, AsIndex as_index, const sigtran::A
         const RecordHeader record{.kind = RecordKind::message,
                                   .stream = *stream,
                                   .as = as_index,
+                                  .waited_for = sent_from_queue,
+                                  .returned = sent_returned,
                                   .ref = link.ref,
                                   .peer = peer};
         if (!push(Site::ring_message, shared.ring(index.value, link.ref.worker.value), record,
                   pieces))
             return Routed::again;
         counters.add(Count::handoff_messages);
+        in_transit = sent_from_queue != kNoAs;
         if (first_routing) counters.add(Count::routed_messages);
         return Routed::done;
     }
@@ -202,6 +211,15 @@ Routed Worker::State::to_peer(PeerIndex peer, AsIndex as_index, const sigtran::A
     if (first_routing) counters.add(Count::routed_messages);
     mark_dirty(*slot);
     return Routed::done;
+}
+
+/// A full ASP closes its senders' windows. When one had to discard a message after kHoldLimit the
+/// next ones for that ASP are not held as long again: what is for others waits behind them.
+Routed Worker::State::met_full(PeerIndex peer) {
+    full_peer = peer;
+    if (full_too_long[peer.value] <= turn_time) return Routed::again;
+    full_too_long[peer.value] = turn_time + kFullAgain;
+    return refuse(Drop::peer_congested);
 }
 
 sctp::SendStatus Worker::State::send(Site site, Slot& slot, sctp::Environment& env, StreamId stream,
@@ -267,11 +285,13 @@ bool Worker::State::drain_ready(Slot& slot, Time now) {
     for (std::size_t n = 0; n < kReadyPerTurn; ++n) {
         const auto message = slot.association.front_ready(env);
         if (!message) return true;
+        full_peer = kNoPeer;
         if (deliver(slot, *message, now) == Routed::again) {
             if (now - slot.blocked_since < kHoldLimit || !slot.blocked) {
                 block(slot, now);
                 return false;
             }
+            if (full_peer != kNoPeer) full_too_long[full_peer.value] = now + kFullAgain;
             refuse(Drop::peer_congested);
             report_refusal(slot, *message, now);
         }

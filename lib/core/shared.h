@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "base/counters.h"
 #include "base/published_array.h"
 #include "core/access_list.h"
+#include "core/handover.h"
 #include "core/node.h"
 #include "core/records.h"
 #include "core/screening.h"
@@ -115,8 +117,10 @@ struct Node::Shared {
     std::vector<std::unique_ptr<WorkerShared>> per_worker;
     std::vector<std::unique_ptr<ByteRing>> between;  // [from * workers + to]
     ByteRing& ring(unsigned from, unsigned to) { return *between[from * workers + to]; }
+    // By AS, over all workers, what is on its way out of a queue included; workers: rw
+    std::unique_ptr<std::atomic<std::uint32_t>[]> pending_messages;
     std::unique_ptr<std::atomic<std::uint32_t>[]>
-        pending_messages;  // by AS, over all workers; workers: rw
+        returned_messages;  // those of them that came back
     std::unique_ptr<std::atomic<std::uint32_t>[]> pending_bytes;
 
     std::atomic<const Snapshot*> snapshot{nullptr};  // control: rw, workers: ro
@@ -135,6 +139,9 @@ struct Node::Shared {
     std::vector<std::deque<std::vector<std::uint8_t>>>
         backlog;  // records that a worker's ring did not take
     bool links_changed = false;
+    std::map<std::uint64_t, Handover> handovers;
+    std::uint64_t last_handover = 0;
+    std::vector<std::pair<PeerIndex, AssociationRef>> lost_links;  // since the last publication
     std::deque<sigtran::Outgoing> outgoing;  // waits for the snapshot that it builds on
     bool draining = false;
     std::deque<EventRecord> events;
@@ -167,6 +174,14 @@ struct Node::Shared {
     void note(const EventRecord& event);
     void send_outgoing(Time now);
     void disconnect(PeerIndex peer, RecordKind how);
+
+    // handover.cpp
+    void begin_handover();
+    void advance_handovers(Time now);
+    bool drained(std::uint64_t number, Handover& h, Time now);
+    void handover_answer(const Record& record);
+
+    // control.cpp
     void look_for_beats(Time now);
     void note_changes(Time now);
     void open_associations(Time now);

@@ -34,6 +34,7 @@ namespace signalbox::core {
     X(ring_refused_data, "goes unanswered, by name")                                         \
     X(ring_congestion, "told at the next look at the queue")                                 \
     X(ring_path_event, "one event fewer in the log, counted")                                \
+    X(ring_handover, "the command stays in the ring from control")                           \
     X(ring_described, "the operator is told what else was known")                            \
     X(ring_packet, "packet lost by name; the peer sends again")                              \
     X(ring_message, "held at the incoming association")                                      \

@@ -33,7 +33,9 @@ Worker::State::State(Node& node, WorkerIndex i)
       out_of_the_blue_budget(shared.settings().out_of_the_blue_per_second),
       icmp_budget(shared.settings().icmp_per_second),
       pending(shared.settings().servers.size()),
-      rate_paid(shared.settings().peers.size()) {
+      rate_paid(shared.settings().peers.size()),
+      fence_marks(shared.workers),
+      full_too_long(shared.settings().peers.size()) {
     free_slots.reserve(shared.slot_count);
     for (const sigtran::AsSettings& as : shared.settings().servers)
         broadcast_flows.push_back(as.mode == sigtran::TrafficMode::broadcast
@@ -239,6 +241,7 @@ Worker::~Worker() = default;
 void Worker::receive(std::span<const PacketView> burst, Time now, sctp::TransmitSink& sink) {
     State& s = *state_;
     s.take_snapshot();
+    s.turn_time = now;
     burst = burst.first(std::min(burst.size(), kBurst));
     std::array<Arrival, kBurst> arrivals;
     std::size_t n = 0;
@@ -259,6 +262,7 @@ void Worker::receive(std::span<const PacketView> burst, Time now, sctp::Transmit
 bool Worker::advance(Time now, sctp::TransmitSink& sink) {
     State& s = *state_;
     s.take_snapshot();
+    s.turn_time = now;
     bool worked = s.take_handed(now, sink);
     worked |= s.take_commands(now);
     worked |= s.settle_pending();

@@ -98,6 +98,15 @@ class SlotQueue {
 struct PendingQueue {
     PendingMessage* first = nullptr;
     PendingMessage* last = nullptr;
+    bool empty() const { return first == nullptr; }
+};
+
+/// Of one AS. What came back is older than all else that waits, on any worker.
+struct Waiting {
+    PendingQueue returned;
+    PendingQueue fresh;
+    bool empty() const { return returned.empty() && fresh.empty(); }
+    PendingQueue& older() { return returned.empty() ? fresh : returned; }
 };
 
 enum class Indexed : std::uint8_t { all, busy, no_memory, full };
@@ -132,7 +141,7 @@ struct Worker::State {
     Budget icmp_budget;
     const Snapshot* snapshot = nullptr;       // of this turn
     const Snapshot* last_snapshot = nullptr;  // address only: tells a change, never read
-    std::vector<PendingQueue> pending;        // by AS, sized once
+    std::vector<Waiting> pending;             // by AS, sized once
     std::uint64_t plan_generation = 0;        // whose budgets are in force
     AsIndex routing_from = kNoAs;             // whose ASP sent the message being routed
     std::optional<Drop> refused;              // of the message being routed
@@ -140,13 +149,21 @@ struct Worker::State {
     using Flows = std::array<std::uint32_t, 256>;         // by SLS
     std::vector<std::unique_ptr<Flows>> broadcast_flows;  // by AS, for broadcast: see to_all()
     std::uint32_t correlations = 0;
-    void* waiting_room = nullptr;    // see prepare_room()
-    Time management_waits = kNever;  // since when a message from control finds no memory
-    std::vector<Time> rate_paid;     // by peer: its messages fill their share of time until then
-    bool first_routing = true;       // false: a message that was counted as routed before
-    std::size_t pending_here = 0;    // messages in all of them
-    std::vector<Slot*> free_slots;   // reserved once
-    Slot* dirty = nullptr;           // lists through the slots
+    void* waiting_room = nullptr;     // see prepare_room()
+    Time management_waits = kNever;   // since when a message from control finds no memory
+    std::vector<Time> rate_paid;      // by peer: its messages fill their share of time until then
+    bool first_routing = true;        // false: a message that was counted as routed before
+    AsIndex sent_from_queue = kNoAs;  // whose queue the message being sent comes from
+    bool sent_returned = false;       // and it had come back
+    bool in_transit = false;          // it went to another worker, and counts until it arrives
+    std::vector<std::uint64_t> fence_marks;  // by worker, sized once: see fence()
+    bool fence_set = false;
+    Time turn_time{};                 // of the turn that goes on
+    PeerIndex full_peer = kNoPeer;    // whose full send queue the message being routed met
+    std::vector<Time> full_too_long;  // by peer, sized once: see to_peer()
+    std::size_t pending_here = 0;     // messages in all of them
+    std::vector<Slot*> free_slots;    // reserved once
+    Slot* dirty = nullptr;            // lists through the slots
     Slot* blocked = nullptr;
     SlotQueue<&Slot::next_ending> ending;        // being taken down
     SlotQueue<&Slot::next_unsettled> unsettled;  // owe the table an entry or control a report
@@ -260,6 +277,7 @@ struct Worker::State {
     Routed to_peer(PeerIndex peer, AsIndex as_index, const sigtran::AsView& as,
                    const sigtran::ProtocolData& data,
                    const std::optional<std::uint32_t>& correlation_id = {});
+    Routed met_full(PeerIndex peer);
     /// The message goes nowhere; deliver_data() tells control why.
     Routed refuse(Drop why) {
         counters.drop(why);
@@ -283,9 +301,11 @@ struct Worker::State {
     void give_room();
     bool settle_pending();
     void give_pending(AsIndex as, Drop* why);
+    bool settle_oldest(AsIndex as);  // false: nothing waits, or it must go on waiting
+    void arrived(AsIndex as, bool returned);
     AsIndex alternative(AsIndex as, const PendingMessage& message) const;
     static sigtran::ProtocolData data_of(const PendingMessage& message);
-    Routed send_pending(AsIndex as, const PendingMessage& message);
+    Routed send_pending(AsIndex from, AsIndex as, const PendingMessage& message);
 
     // commands.cpp
     bool take_commands(Time now);
@@ -294,7 +314,11 @@ struct Worker::State {
     bool send_management(Slot& slot, const Record& record, Time now);
     void abort(Slot& slot, Time now);
     bool message_for(const Record& record, Time now);  // false: not yet, offer it again
+    bool hand_in(const Record& record, Time now);
     bool wait_for_other(const Record& record);
+    // handover.cpp
+    bool fence(const Record& record);
+    bool answer_drain(const Record& record);
     void describe(const RecordHeader& question, Time now);  // inspect.cpp
 };
 

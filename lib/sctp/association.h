@@ -144,7 +144,10 @@ class Association {
     /// Goes on numbering a stream where another process left off: its next ordered message out and
     /// in. For an association that was taken over; nothing of the stream is queued or waits.
     bool continue_stream(Environment& env, StreamId stream, Mid next_out, Mid next_in);
-    std::uint32_t queued_bytes() const;    // unsent + unacknowledged user data
+    std::uint32_t queued_bytes() const;  // unsent + unacknowledged user data
+    /// The last message accepted so far, if at most `limit` chunks wait (Outbound::last_tsn()).
+    std::optional<Tsn> last_tsn(std::uint32_t limit) const { return out_.last_tsn(limit); }
+    bool acknowledged(Tsn tsn) const { return out_.acknowledged(tsn); }
     std::uint32_t receive_window() const;  // what a SACK would advertise now
     std::uint32_t ready_bytes() const;
     /// Since when nothing queued was acknowledged; kNever: nothing is queued (DAT-6: a stalled

@@ -149,6 +149,13 @@ class Outbound {
     /// The peer answered the last transmission, and its window is closed still.
     bool peer_consumes_nothing() const { return closed_and_answered_ && !drained(); }
     bool nothing_outstanding() const { return head_ == nullptr; }
+    /// The TSN that the last message accepted so far has or will have; nullopt: more than `limit`
+    /// chunks wait, or something may overtake them.
+    std::optional<Tsn> last_tsn(std::uint32_t limit) const {
+        const auto waiting = queue_.count(limit);
+        return waiting ? std::optional(next_tsn_ + *waiting + ~std::uint32_t{0}) : std::nullopt;
+    }
+    bool acknowledged(Tsn tsn) const { return cumulative_ >= tsn; }
     std::uint32_t queued_bytes() const { return queued_bytes_; }
     std::uint32_t peer_window() const { return peer_window_; }
     std::uint16_t streams() const { return streams_; }

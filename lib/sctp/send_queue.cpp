@@ -105,6 +105,14 @@ OutChunk* SendQueue::front() const {
     return first_ != nullptr ? first_->chunks.head : nullptr;
 }
 
+std::optional<std::uint32_t> SendQueue::count(std::uint32_t limit) const {
+    if (first_ != nullptr) return std::nullopt;
+    std::uint32_t n = 0;
+    for (const OutChunk* c = fcfs_.head; c != nullptr; c = next_of(c))
+        if (++n > limit) return std::nullopt;
+    return n;
+}
+
 /// Its turn is over: it goes behind the others of its key.
 void SendQueue::served(Line* line, std::uint32_t bytes) {
     clock_ = line->key;

@@ -14,6 +14,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "mem/paged_array.h"
 #include "sctp/environment.h"
@@ -34,6 +35,9 @@ class SendQueue {
     /// One message, after prepare() of its stream.
     void append(const Environment& env, OutChunk* first, OutChunk* last);
     bool empty() const { return fcfs_.head == nullptr && first_ == nullptr; }
+    /// How many chunks wait, when they leave in the order in which they came and are at most
+    /// `limit`.
+    std::optional<std::uint32_t> count(std::uint32_t limit) const;
     OutChunk* front() const;  // the chunk whose turn it is
     OutChunk* pop(Environment& env);
     /// What is left of the message of the stream whose first chunks were popped; nullptr: nothing.

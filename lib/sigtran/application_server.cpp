@@ -119,16 +119,41 @@ void SignalingGateway::State::refresh_view(AsIndex as) {
     }
     dirty = true;
     s.binding.rebind(active);
-    if (s.state != AsState::active) {
-        v.serving.fill(kNoPeer);
-        return;
-    }
+    const std::array<PeerIndex, 256> before = v.serving;
+    v.serving.fill(kNoPeer);
+    if (s.state != AsState::active) return look_for_moves(as, before);
     for (unsigned sls = 0; sls < v.serving.size(); ++sls) {
         const std::uint16_t member = s.binding.serving(Sls{static_cast<std::uint8_t>(sls)});
         // Override has one; of a broadcast every one has a copy, and this is the first.
         const bool by_sls = s.settings.mode == TrafficMode::loadshare;
         v.serving[sls] = by_sls ? s.asps[member].peer : v.active.front();
     }
+    look_for_moves(as, before);
+}
+
+/// Each ASP of a broadcast has its own copy, whose order nobody else can disturb.
+void SignalingGateway::State::look_for_moves(AsIndex as, const std::array<PeerIndex, 256>& before) {
+    if (at(as).settings.mode == TrafficMode::broadcast) return;
+    AsView& v = view.servers.edit(as.value);
+    std::vector<PeerIndex> from;
+    for (unsigned sls = 0; sls < before.size(); ++sls) {
+        const PeerIndex old = before[sls];
+        if (old == kNoPeer || old == v.serving[sls]) continue;
+        v.held[sls / 64] |= std::uint64_t{1} << (sls % 64);
+        if (std::find(from.begin(), from.end(), old) == from.end()) from.push_back(old);
+    }
+    if (from.empty()) return;
+    v.moving = true;
+    ++at(as).moves_open;
+    moves.push_back({as, std::move(from)});
+}
+
+void SignalingGateway::State::moved(AsIndex as) {
+    if (at(as).moves_open == 0 || --at(as).moves_open > 0) return;
+    AsView& v = view.servers.edit(as.value);
+    v.moving = false;
+    v.held = {};
+    dirty = true;
 }
 
 bool SignalingGateway::State::is_consistent() const {

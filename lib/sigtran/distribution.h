@@ -22,6 +22,7 @@ enum class AspState : std::uint8_t { down, inactive, active };          // RFC 4
 struct AsView {
     AsState state = AsState::down;
     TrafficMode mode = TrafficMode::loadshare;
+    bool moving = false;  // some flows are held: see `held`
     std::uint16_t instance = 0;
     std::optional<std::uint32_t> routing_context;
     std::optional<std::uint32_t> network_appearance;
@@ -31,6 +32,10 @@ struct AsView {
     /// SLS (8 bits) -> serving ASP, kNoPeer when the AS is not active. Loadshare: stable binding
     /// (sigtran.md decision 5).
     std::array<PeerIndex, 256> serving;
+    /// SLS whose ASP changed, a bit each: nothing goes to the new one before the old one has, or
+    /// has given back, what it was sent (SignalingGateway::moved()).
+    std::array<std::uint64_t, 4> held{};
+    bool is_held(Sls sls) const { return (held[sls.value / 64] >> (sls.value % 64) & 1) != 0; }
     std::vector<PeerIndex> active;  // broadcast: all of them
     /// Grows with each ASP that becomes active: the first DATA of a flow after it carries a
     /// Correlation Id in broadcast mode (RFC 4666 3.3.1).

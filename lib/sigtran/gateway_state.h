@@ -11,6 +11,7 @@
 //   application_server.cpp       AS state, T(r), NTFY, distribution           (4.3.2, 4.3.4.5)
 //   refusal.cpp                  ERR                                          (3.8.1)
 #pragma once
+#include <array>
 #include <cassert>
 #include <map>
 #include <optional>
@@ -90,6 +91,7 @@ struct Server {
     AsState state = AsState::down;
     std::vector<AspInAs> asps;
     SlsBinding binding;
+    std::size_t moves_open = 0;       // moved() has not been called for these
     Time recovery_ends = kNever;      // T(r); kNever when it does not run
     std::size_t active_before = 0;    // ASPs, when the AS was last judged
     bool announcement_waits = false;  // is in State::to_announce
@@ -186,6 +188,8 @@ struct SignalingGateway::State {
     void notify_state(PeerIndex peer, AsIndex as);
     void notify_if_too_few(AsIndex as);
     void refresh_view(AsIndex as);
+    void look_for_moves(AsIndex as, const std::array<PeerIndex, 256>& before);
+    void moved(AsIndex as);
     bool is_consistent() const;
     void check() const {
 #ifdef SIGNALBOX_CHECKS
@@ -227,6 +231,7 @@ struct SignalingGateway::State {
     Counters& counters;
     Outbox outbox;
     std::vector<Change> changes;
+    std::vector<Move> moves;
     std::vector<AsIndex> to_announce;
     /// What is being told just now, to whom next.
     struct Round {

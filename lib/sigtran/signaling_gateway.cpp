@@ -237,6 +237,14 @@ std::vector<Change> SignalingGateway::take_changes() {
     return std::exchange(state_->changes, {});
 }
 
+std::vector<Move> SignalingGateway::take_moves() {
+    return std::exchange(state_->moves, {});
+}
+
+void SignalingGateway::moved(AsIndex as) {
+    if (as.value < state_->servers.size()) state_->moved(as);
+}
+
 bool SignalingGateway::dirty() const {
     return state_->dirty;
 }

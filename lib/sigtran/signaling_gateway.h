@@ -32,6 +32,12 @@ struct Change {  // for events and logs
     std::uint8_t to = 0;    // AsState or AspState, or the error code
 };
 
+/// Flows of an AS go to other ASPs than before; `from`: who had them.
+struct Move {
+    AsIndex as;
+    std::vector<PeerIndex> from;
+};
+
 class SignalingGateway {
  public:
     SignalingGateway(std::vector<PeerSettings> peers, std::vector<AsSettings> servers,
@@ -78,6 +84,11 @@ class SignalingGateway {
     std::vector<Change> take_changes();
     bool dirty() const;           // the distribution changed since the last call of distribution()
     Distribution distribution();  // a fresh copy for publication
+
+    /// Since the last call. Until moved() was called for each, distribution() says `held` of their
+    /// flows: the caller sees to it that what is on its way to `from` cannot be overtaken.
+    std::vector<Move> take_moves();
+    void moved(AsIndex as);
 
     AsState as_state(AsIndex as) const;
     AspState asp_state(AsIndex as, PeerIndex peer) const;

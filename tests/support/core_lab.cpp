@@ -211,11 +211,17 @@ void CoreLab::turn(Duration step) {
     feed_gateway();
     if (measure_only_workers) from_gateway_.buffer(1u << 20);
     edge(true);
-    for (auto& worker : workers) worker->advance(now, from_gateway_);
-    for (auto& worker : workers) worker->flush(now, from_gateway_);
+    std::uint64_t paused = 0;
+    for (unsigned w = 0; w < workers.size(); ++w)
+        if (worker_paused && worker_paused(w)) paused |= std::uint64_t{1} << w;
+    const auto runs = [&](std::size_t w) { return (paused >> w & 1) == 0; };
+    for (std::size_t w = 0; w < workers.size(); ++w)
+        if (runs(w)) workers[w]->advance(now, from_gateway_);
+    for (std::size_t w = 0; w < workers.size(); ++w)
+        if (runs(w)) workers[w]->flush(now, from_gateway_);
     edge(false);
     from_gateway_.collect();
-    ++reclaimer.turn;
+    if (paused == 0) ++reclaimer.turn;
     if (!control_paused) node->control_turn(now);
     std::vector<IpBytes> packets;
     packets.swap(from_gateway_.packets);

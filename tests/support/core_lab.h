@@ -124,6 +124,8 @@ class CoreLab {
     std::function<bool(const IpBytes&, bool to_gateway)> cut;  // true: the wire loses this packet
     std::uint64_t packets_to_gateway = 0;
     bool control_paused = false;  // the control thread does not get to run
+    /// The worker does not get to run in this turn; nothing that it may be reading is freed.
+    std::function<bool(unsigned worker)> worker_paused;
     bool measure_only_workers =
         false;  // the wire's double does not allocate inside the worker's calls
     std::function<void(bool entering)>
