@@ -39,6 +39,7 @@ namespace signalbox {
     X(tag_hint_hits, "packets whose verification tag named the right worker")                \
     X(tag_hint_misses, "packets whose verification tag named another worker")                \
     X(handovers_not_drained, "flows moved before the ASP that had them took all, after 2 s") \
+    X(streams_reset, "stream resets carried out, either side's (RFC 6525)")                  \
     X(heartbeats_sent, "HEARTBEATs sent")                                                    \
     X(mtu_probes_sent, "path MTU probes sent (RFC 8899)")                                    \
     X(icmp_errors, "ICMP errors that quoted an association's packet and were obeyed")        \

@@ -80,6 +80,10 @@ namespace signalbox {
     X(forward_tsn_bad_stream, "FORWARD TSN entry of a stream that was not negotiated")        \
     X(data_skipped, "fragments of a message that the peer gave up")                           \
     X(message_abandoned, "message past its lifetime or its retransmission limit")             \
+    X(reconfig_malformed, "RE-CONFIG whose parameters are impossible")                        \
+    X(reconfig_bad_number, "RE-CONFIG request that is neither the next nor the last one")     \
+    X(reconfig_unmatched, "RE-CONFIG response to no request")                                 \
+    X(stream_not_added, "message for an outgoing stream that the peer did not add")           \
     X(heartbeat_ack_unmatched, "HEARTBEAT ACK whose nonce is not ours")                       \
     X(send_buffer_full, "message refused: the association's send buffer is full")             \
     X(transmit_no_buffer, "no transmit buffer")                                               \

@@ -68,6 +68,9 @@ constexpr Key kPorts[] = {
          kMaxRoutes),
 };
 
+constexpr auto kMaxSchedulerValues =
+    static_cast<std::int64_t>(sctp::Profile{}.scheduler_values.size());
+
 // Without a default: the preset has it.
 constexpr Key kProfile[] = {
     fresh(word("preset", "rfc9260|sigtran-lan|sigtran-wan", "rfc9260",
@@ -95,6 +98,16 @@ constexpr Key kProfile[] = {
     fresh(size("send_buffer", kMinReceiveWindow, kGiB, "", "bytes to send that may wait")),
     fresh(or_word(integer("path_mtu", kMinMtu, kMaxMtu, "", "IP packet size"), "probe", "probe")),
     fresh(integer("dscp", 0, 63, "", "code point of outgoing packets")),
+    fresh(flag("partial_reliability", "true",
+               "offer to pass over messages that the peer gives up (RFC 3758)")),
+    fresh(flag("stream_reset", "false", "offer reset and adding of streams (RFC 6525)")),
+    fresh(flag("message_interleaving", "false",
+               "offer I-DATA, which sends parts of messages in turns (RFC 8260)")),
+    fresh(word("scheduler", "fcfs|round_robin|priority|fair|weighted", "fcfs",
+               "which stream goes next (RFC 8260 3)")),
+    fresh(list(integer("scheduler_values", 0, 65534, "",
+                       "priorities, 0 first, or weights of streams 0, 1, ..."),
+               0, kMaxSchedulerValues)),
 };
 
 constexpr Key kListeners[] = {

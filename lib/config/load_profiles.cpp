@@ -111,6 +111,14 @@ sctp::Profile Loader::load_profile(const Node& node) {
     overlay(node, "receive_window", p.receive_window_bytes);
     overlay(node, "send_buffer", p.send_buffer_bytes);
     overlay(node, "dscp", p.dscp);
+    overlay(node, "partial_reliability", p.partial_reliability);
+    overlay(node, "stream_reset", p.stream_reset);
+    overlay(node, "message_interleaving", p.message_interleaving);
+    overlay(node, "scheduler", p.scheduler);
+    std::size_t stream = 0;
+    for (const Node& value : node.children_of("scheduler_values"))
+        if (stream < p.scheduler_values.size())
+            p.scheduler_values[stream++] = static_cast<std::uint16_t>(value.number);
     set_path_mtu(node, p);
     // A path that fails first never is potentially failed: PF is off (RFC 7829 3).
     p.potentially_failed_after = std::min(p.potentially_failed_after, p.path_max_retransmits);

@@ -155,6 +155,9 @@ void Worker::State::happened(Slot& slot, const sctp::EventRecord& event, Time no
             break;
         case sctp::Event::remote_error:
         case sctp::Event::send_failed:
+        case sctp::Event::streams_reset:
+        case sctp::Event::streams_added:
+        case sctp::Event::reconfiguration_refused:
             break;  // counted by sctp
     }
 }

@@ -21,6 +21,7 @@
 #include "sctp/outbound.h"
 #include "sctp/packet.h"
 #include "sctp/path.h"
+#include "sctp/reconfig.h"
 #include "sctp/transmit_sink.h"
 #include "wire/icmp.h"
 #include "wire/init.h"
@@ -52,6 +53,8 @@ struct NetworkError {
     std::optional<VerificationTag> initiate_tag;  // of a quoted INIT
     bool encapsulated = false;                    // in UDP (RFC 6951)
 };
+
+enum class StreamDirection : std::uint8_t { outgoing, incoming };  // as we see it
 
 struct PathView {
     IpAddress remote;
@@ -90,7 +93,8 @@ class Association {
     /// flush() has something to look at: false after most packets, whose SACK is delayed.
     bool wants_flush() const {
         return pending_ != 0 || replies_ != nullptr || in_.sack_due() || !out_.nothing_to_say() ||
-               paths_.anything_wanted();
+               paths_.anything_wanted() ||
+               (reconfig_ != nullptr && (reconfig_->asked || reconfig_->response_count != 0));
     }
     Time next_deadline() const;  // kNever when no timer runs
 
@@ -103,6 +107,15 @@ class Association {
     void shutdown(Environment& env);
     void abort(Environment& env, std::uint16_t cause,
                Effects& effects);  // cause 12: user initiated
+
+    /// RFC 6525, when both ends offer it; one request at a time. Events tell how it ended. New
+    /// messages of outgoing streams that are being reset wait for the answer and are numbered from
+    /// 0; those for streams asked for may be sent at once, and are reported as failed if the peer
+    /// refuses.
+    ReconfigStatus reset_streams(Environment& env, StreamDirection direction,
+                                 std::span<const StreamId> streams);  // none: all
+    ReconfigStatus reset_tsns(Environment& env);                      // and all streams, both ways
+    ReconfigStatus add_streams(Environment& env, StreamDirection direction, std::uint16_t count);
 
     /// A message of effects.delivered() that core cannot route now: kept, charged to the receive
     /// window, first in order. While messages are held receive() delivers nothing directly. False:
@@ -203,6 +216,36 @@ class Association {
     void on_error(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
     void on_unknown(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
 
+    // reconfig.cpp
+    void on_re_config(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
+    void on_reconfig_request(Environment& env, ReceivePass& pass,
+                             const wire::ReconfigRequest& request);
+    wire::ReconfigResult judge(Environment& env, ReceivePass& pass,
+                               const wire::ReconfigRequest& request);
+    wire::ReconfigResult peer_resets(Environment& env, ReceivePass& pass,
+                                     const wire::ReconfigRequest& request);
+    wire::ReconfigResult peer_resets_tsns(Environment& env, ReceivePass& pass);
+    void on_reconfig_response(Environment& env, ReceivePass& pass,
+                              const wire::ReconfigResponse& response);
+    void request_granted(Environment& env, ReceivePass& pass,
+                         const wire::ReconfigResponse& response);
+
+    // reconfig_request.cpp
+    std::span<const std::uint8_t> listed_streams() const;
+    bool takes_re_config() const;
+    ReconfigStatus may_request() const;
+    void start_requests(Environment& env, Tsn peers_initial);
+    void forget_requests(Environment& env);
+    static void free_requests(Environment& env, Reconfig* requests);
+    ReconfigStatus begin_reset(Environment& env, wire::ParameterType type,
+                               std::span<const std::uint8_t> streams);
+    void begin_add(Environment& env, wire::ParameterType type, std::uint16_t count);
+    void end_request(Environment& env);
+    void reconsider_request(const Environment& env);
+    void on_reconfig_timer(Environment& env, Effects& effects);
+    bool write_reconfig_responses(wire::PacketWriter& out);
+    bool write_reconfig_request(wire::PacketWriter& out);
+
     // forward_tsn.cpp
     void on_forward_tsn(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
 
@@ -285,6 +328,7 @@ class Association {
     Time control_sent_at_{};
     StoredPiece* cookie_ = nullptr;       // client: until COOKIE ACK
     StoredPiece* init_report_ = nullptr;  // client: parameters of INIT ACK to be reported (3.2.2)
+    Reconfig* reconfig_ = nullptr;        // when RFC 6525 was agreed
     std::uint64_t abort_information_ = 0;
     std::uint32_t preservative_ms_ = 0;
     VerificationTag

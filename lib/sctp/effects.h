@@ -30,8 +30,16 @@ enum class Event : std::uint8_t {
     aborted,         // ended by ABORT, ours or the peer's (`cause` = first cause code or 0)
     lost,            // ended by a retransmission limit or guard timer
     remote_error,    // ERROR chunk, `cause` = first cause code
-    send_failed,     // messages were given up past their limits, `cause` = how many (RFC 3758)
+    streams_reset,   // RFC 6525: numbers begin anew; `path`: which, `cause`: how many (0: all)
+    streams_added,   // RFC 6525; `path`: which, `cause`: how many
+    reconfiguration_refused,  // our request; `cause` = result (RFC 6525 4.4)
+    send_failed,  // messages were given up past their limits, `cause` = how many (RFC 3758)
 };
+
+/// `path` of streams_reset and streams_added.
+inline constexpr std::uint8_t kOutgoingStreams = 0;
+inline constexpr std::uint8_t kIncomingStreams = 1;
+inline constexpr std::uint8_t kAllStreams = 2;  // both ways, TSNs too
 
 struct EventRecord {
     Event event{};

@@ -27,6 +27,9 @@ struct Extensions {
     constexpr bool partial_reliability() const {
         return has(has(Extension::i_data) ? Extension::i_forward_tsn : Extension::forward_tsn);
     }
+    constexpr void remove(Extension e) {
+        bits = static_cast<std::uint8_t>(bits & ~static_cast<unsigned>(e));
+    }
     friend constexpr Extensions operator&(Extensions a, Extensions b) {
         return {static_cast<std::uint8_t>(a.bits & b.bits)};
     }

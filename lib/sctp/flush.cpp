@@ -42,6 +42,7 @@ class Association::FlushPass {
     void init();
     void control();
     void report_unrecognized();
+    void reconfig();
     void heartbeats();
     void mtu_probes();
     bool rides_along() const;
@@ -50,6 +51,7 @@ class Association::FlushPass {
     void data();
     bool retransmit(OutChunk*& from);
     bool fresh();
+    bool wants_ack_at_once(const OutChunk& chunk) const;
     bool append(OutChunk& chunk);
     bool wants(std::uint16_t bit) const { return (a_.pending_ & bit) != 0; }
     void done(std::uint16_t bit) { a_.pending_ = static_cast<std::uint16_t>(a_.pending_ & ~bit); }
@@ -197,6 +199,23 @@ void Association::FlushPass::control() {
     done(kControl);
 }
 
+/// One RE-CONFIG for a packet: what it may hold is fixed (RFC 6525 3.1).
+void Association::FlushPass::reconfig() {
+    if (a_.reconfig_ == nullptr) return;
+    Reconfig& state = *a_.reconfig_;
+    if (state.response_count != 0 && open(a_.control_path_)) {
+        if (!a_.write_reconfig_responses(*out_)) {
+            close();
+            if (open(a_.control_path_)) a_.write_reconfig_responses(*out_);
+        }
+        if (state.asked) close();
+    }
+    if (!state.asked || !open(a_.control_path_)) return;
+    if (a_.write_reconfig_request(*out_)) return;
+    close();
+    if (open(a_.control_path_)) a_.write_reconfig_request(*out_);
+}
+
 void Association::FlushPass::heartbeats() {
     for (std::size_t i = 0; i < a_.paths_.size(); ++i) {
         Path& path = a_.paths_[i];
@@ -258,13 +277,26 @@ void Association::FlushPass::sack() {
     if (open(path)) a_.in_.write_sack(*out_);
 }
 
+/// RFC 7053 4: a delayed SACK would hold something up. SHUTDOWN or a stream reset waits for the
+/// last acknowledgement; or this chunk closes a window of hardly more than itself, and more waits.
+bool Association::FlushPass::wants_ack_at_once(const OutChunk& chunk) const {
+    const bool last = a_.out_.is_last(chunk);
+    if (last && (a_.state_ != State::established ||
+                 (a_.reconfig_ != nullptr && a_.reconfig_->phase == Reconfig::Phase::waiting)))
+        return true;
+    const Path& path = a_.paths_[path_];
+    const bool closes =
+        path.flight_bytes + chunk.size >= path.cwnd_bytes || chunk.size >= a_.out_.peer_window();
+    return closes && !last && path.flight_bytes < path.packet_bytes();
+}
+
 /// False: it does not fit the packet being written.
 bool Association::FlushPass::append(OutChunk& chunk) {
     if (a_.out_.wire_bytes(chunk) > out_->room()) return false;
-    // RFC 7053 3: SHUTDOWN waits for the last acknowledgement.
-    const bool last = a_.state_ != State::established && chunk.next == nullptr;
+    const bool at_once = wants_ack_at_once(chunk);
     if (!chunk.marked) a_.out_.number(chunk);
-    const auto flags = static_cast<std::uint8_t>(chunk.flags | (last ? wire::Data::kImmediate : 0));
+    const auto flags =
+        static_cast<std::uint8_t>(chunk.flags | (at_once ? wire::Data::kImmediate : 0));
     if (a_.out_.interleaved())
         wire::begin_i_data(*out_, {.flags = flags,
                                    .tsn = chunk.tsn,
@@ -380,6 +412,7 @@ bool Association::FlushPass::run() {
         init();
     } else {
         control();
+        reconfig();
         const bool paths_want = a_.paths_.anything_wanted();
         if (paths_want) heartbeats();
         sack();

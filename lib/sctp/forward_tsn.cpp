@@ -28,7 +28,7 @@ void Inbound::advance_to(Environment& env, Tsn cumulative) {
 
 /// Will the message of these fragments, of which some are missing, never be whole?
 bool Inbound::given_up(const InChunk& first, const wire::ForwardTsn& skip, const Stream& s) const {
-    if (!first.unordered() && first.mid < s.next) return true;
+    if (!first.unordered() && earlier(first.mid, next_of(s))) return true;
     if (!interleaved_) return first.tsn <= skip.new_cumulative;
     if (!first.unordered()) return false;
     for (std::size_t i = 0; i < skip.count(); ++i) {
@@ -45,7 +45,7 @@ void Inbound::discard(Environment& env, InChunk* first, InChunk* last, Stream& s
         const bool at_end = c == last;
         pending_.remove(c);
         held_bytes_ -= c->size + kHeldChunkOverhead;
-        if (!c->unordered()) --s.waiting;
+        if (!c->unordered()) count_waiting(s, false);
         env.counters.drop(Drop::data_skipped);
         give_chunk(env.blocks, c);
         if (at_end) return;
@@ -63,7 +63,8 @@ void Inbound::resettle(Environment& env, const wire::ForwardTsn& skip) {
         InChunk* next = last->next;
         Stream& s = *stream(env, first->stream);  // its page is there: it waits in it
         const bool whole = first->begin() && last->end();
-        if (whole ? !first->unordered() && first->mid <= s.next : given_up(*first, skip, s))
+        if (whole ? !first->unordered() && !earlier(next_of(s), first->mid)
+                  : given_up(*first, skip, s))
             whole ? make_ready(first, last, s) : discard(env, first, last, s);
         first = next;
     }
@@ -89,9 +90,8 @@ ForwardOutcome Inbound::forward(Environment& env, const wire::ForwardTsn& skip) 
         }
         if (entry.unordered) continue;
         Stream& s = *stream(env, entry.stream);
-        const Fragment numbered{.stream = entry.stream, .mid = {entry.number}};
-        const Mid number = number_of(numbered, s);
-        if (number >= s.next) s.next = number + 1u;
+        const Mid number{entry.number};
+        if (!earlier(number, next_of(s))) set_next(s, number + 1u);
     }
     resettle(env, skip);
     return ForwardOutcome::applied;

@@ -59,6 +59,7 @@ void Association::adopt(Environment& env, const CookieContents& cookie) {
     in_.start(env, cookie.remote_initial_tsn, cookie.streams_in, extensions_);
     out_.start(env, cookie.local_initial_tsn);
     out_.set_peer(env, cookie.streams_out, cookie.remote_window_bytes, extensions_);
+    start_requests(env, cookie.remote_initial_tsn);
     const std::size_t first = paths_.find(cookie.addresses[0]);
     if (first < paths_.size()) {
         paths_[first].confirmed = true;
@@ -126,6 +127,7 @@ void Association::on_init_ack(Environment& env, ReceivePass& pass, const wire::C
               extensions_);
     out_.set_peer(env, std::min(env.profile.streams_out, init->streams_in), init->a_rwnd_bytes,
                   extensions_);
+    start_requests(env, init->initial_tsn);
     set_state(State::cookie_echoed);
     pending_ = kCookieEcho;
     control_count_ = 0;

@@ -75,8 +75,7 @@ bool Inbound::give_up_highest(Environment& env, Tsn wanted) {
             if (c->tsn > last->tsn) last = c;
     if (last == nullptr || last->tsn <= wanted || last->tsn <= cumulative_) return false;
     pending_.remove(last);
-    if (!last->unordered())
-        --stream(env, last->stream)->waiting;  // its page is there: it waits in it
+    if (!last->unordered()) count_waiting(*stream(env, last->stream), false);  // its page is there
     held_bytes_ -= last->size + kHeldChunkOverhead;
     set_bit(last->tsn, false);
     while (highest_ > cumulative_ && !bit(highest_)) highest_ = highest_ - 1u;

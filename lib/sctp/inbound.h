@@ -60,6 +60,12 @@ class Inbound {
     bool hold(Environment& env, const Message& message);
     std::optional<Message> front_ready(Environment& env) const;
     void pop_ready(Environment& env);
+    // RFC 6525: inbound_reset.cpp
+    void reset_streams(Environment& env, std::span<const std::uint8_t> streams);  // none: all
+    void set_streams(Environment& env, std::uint16_t streams);
+    /// TSNs and all streams begin anew; fragments that wait are discarded.
+    void restart_at(Environment& env, Tsn next);
+    bool has_gap() const { return highest_ != cumulative_; }
     bool continue_stream(Environment& env, StreamId id, Mid next);
     bool nothing_ready() const { return held_.empty() && ready_.empty(); }
 
@@ -89,16 +95,19 @@ class Inbound {
     std::uint8_t sack_path = 0;  // where the last DATA came from (6.4)
 
  private:
+    /// With DATA `next` is an SSN and the upper half counts the ordered chunks that wait; a MID
+    /// needs all of it. 4 bytes: 16 of them are in the association.
     struct Stream {
-        Mid next;                   // number of the ordered message that is delivered next
-        std::uint16_t waiting = 0;  // ordered chunks in pending_
-        std::uint16_t spare = 0;
+        std::uint32_t bits = 0;
     };
     static constexpr std::size_t kMapBytes = kTsnMapBits / 8;
     static constexpr std::size_t kMaxDuplicates = 16;
     static constexpr std::size_t kMaxGapBlocks = 300;
 
     Stream* stream(Environment& env, StreamId id);
+    Stream* find_stream(StreamId id);
+    template <class Function>
+    void each_of(std::span<const std::uint8_t> streams, Function function);
     bool bit(Tsn tsn) const;
     void set_bit(Tsn tsn, bool on);
     bool take_map(Environment& env);
@@ -109,7 +118,21 @@ class Inbound {
     bool adjacent(const InChunk& a, const InChunk& b) const;  // b goes on where a ends
     bool contradicts(const Fragment& data) const;
     bool contradicts_interleaved(const Fragment& data) const;
-    Mid number_of(const Fragment& data, const Stream& stream) const;
+    // The number of the ordered message that is delivered next, and how many chunks wait.
+    Mid next_of(const Stream& s) const { return {interleaved_ ? s.bits : s.bits & 0xffffu}; }
+    void set_next(Stream& s, Mid next) const {
+        s.bits = interleaved_ ? next.value : (s.bits & 0xffff0000u) | (next.value & 0xffffu);
+    }
+    /// With I-DATA they are counted together, in waiting_.
+    bool anything_waits(const Stream& s) const {
+        return interleaved_ ? waiting_ != 0 : s.bits >> 16 != 0;
+    }
+    void count_waiting(Stream& s, bool comes);
+    /// In the arithmetic of the number's width.
+    bool earlier(Mid a, Mid b) const {
+        if (interleaved_) return a < b;
+        return Ssn{static_cast<std::uint16_t>(a.value)} < Ssn{static_cast<std::uint16_t>(b.value)};
+    }
     DataOutcome take(Environment& env, const Fragment& data, Stream& stream, Effects& effects);
     DataOutcome keep(Environment& env, const Fragment& data, Stream& stream);
     void advance_to(Environment& env, Tsn cumulative);
@@ -131,6 +154,7 @@ class Inbound {
     Time sack_deadline_ = kNever;
     std::uint32_t held_bytes_ = 0;  // charged to the window
     std::uint32_t ready_bytes_ = 0;
+    std::uint32_t waiting_ = 0;  // ordered chunks in pending_, with I-DATA
     std::uint32_t advertised_ = 0;
     std::uint32_t capacity_ = 0;      // the window when nothing is held
     std::uint32_t least_window_ = 0;  // what is not worth advertising

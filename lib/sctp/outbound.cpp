@@ -18,39 +18,43 @@ void Outbound::start(Environment&, Tsn initial) {
 
 void Outbound::set_peer(Environment& env, std::uint16_t streams, std::uint32_t peer_window_bytes,
                         Extensions extensions) {
-    streams_ = streams;
     extensions_ = extensions;
-    paged_.resize(env.pages, streams > kInlineStreams ? streams - kInlineStreams : 0);
-    unordered_.resize(env.pages, streams);
-    queue_.start(env, env.profile.scheduler, interleaved(), streams);
+    queue_.start(env, env.profile.scheduler, interleaved());
+    set_streams(env, streams);
     peer_window_ = peer_window_bytes;
 }
 
-/// The counter of the stream's messages; nullptr: no page. Only with I-DATA do unordered ones have
-/// one.
-Mid* Outbound::next_number(Environment& env, StreamId stream, bool unordered) {
-    if (unordered) return unordered_.at(env.pages, stream.value);
-    if (stream.value < kInlineStreams) return &inline_[stream.value];
-    return paged_.at(env.pages, stream.value - kInlineStreams);
+/// So that set_number() finds its page. False: refused.
+bool Outbound::take_number_page(Environment& env, StreamId stream) {
+    if (!interleaved() && stream.value < kInlineStreams) return true;
+    return paged_.at(env.pages, stream.value) != nullptr;
 }
 
-const Mid* Outbound::next_number(StreamId stream, bool unordered) const {
-    if (unordered) return unordered_.find(stream.value);
-    if (stream.value < kInlineStreams) return &inline_[stream.value];
-    return paged_.find(stream.value - kInlineStreams);
+Mid Outbound::next_number(StreamId stream, bool unordered) const {
+    if (!interleaved() && stream.value < kInlineStreams) return {inline_[stream.value].value};
+    const Numbers* numbers = paged_.find(stream.value);
+    if (numbers == nullptr) return {};
+    return unordered ? numbers->unordered : numbers->ordered;
+}
+
+void Outbound::set_number(StreamId stream, bool unordered, Mid next) {
+    if (!interleaved() && stream.value < kInlineStreams)
+        inline_[stream.value] = {static_cast<std::uint16_t>(next.value)};
+    else if (Numbers* numbers = paged_.find(stream.value))
+        (unordered ? numbers->unordered : numbers->ordered) = next;
 }
 
 bool Outbound::continue_stream(Environment& env, StreamId stream, Mid next) {
-    Mid* number = stream.value < streams_ ? next_number(env, stream, false) : nullptr;
-    if (number != nullptr) *number = next;
-    return number != nullptr;
+    if (stream.value >= streams_ || !take_number_page(env, stream)) return false;
+    set_number(stream, false, next);
+    return true;
 }
 
 void Outbound::number(OutChunk& chunk) const {
     chunk.tsn = next_tsn_;
     if (chunk.unordered() && !interleaved()) return;  // 3.3.1: its SSN says nothing
-    const Mid* next = next_number(chunk.stream, chunk.unordered());
-    if (next != nullptr) chunk.mid = chunk.begin() ? *next : *next - 1u;  // enqueue() took the page
+    const Mid next = next_number(chunk.stream, chunk.unordered());
+    chunk.mid = chunk.begin() ? next : next - 1u;
 }
 
 OutChunk* Outbound::make_fragment(Environment& env, const OutChunk& model,
@@ -86,21 +90,22 @@ void Outbound::free_chain(Environment& env, OutChunk* first) {
 
 void Outbound::free_chunk(Environment& env, OutChunk* chunk) {
     if (chunk->limited()) --limited_;
+    if (held_ != nullptr && held_->affected != 0 && holds(chunk->stream)) --held_->affected;
     env.blocks.give(chunk, sizeof(OutChunk) + chunk->size);
 }
 
 SendStatus Outbound::enqueue(Environment& env, StreamId stream, Ppid ppid, bool unordered,
                              std::span<const std::span<const std::uint8_t>> pieces,
                              std::uint32_t packet_bytes, const Reliability& reliability) {
-    if (stream.value >= streams_) return SendStatus::bad_stream;  // HS-10: judged at each message
+    const bool grows = held_ != nullptr && held_->what == Held::What::new_streams;
+    if (stream.value >= streams_ + (grows ? held_->new_streams : 0))
+        return SendStatus::bad_stream;  // HS-10: judged at each message
     std::size_t total = 0;
     for (const auto& piece : pieces) total += piece.size();
     if (total == 0 || total > kMaxMessageBytes) return SendStatus::too_long;
     if (queued_bytes_ + total + env.kept_send_bytes > env.profile.send_buffer_bytes)
         return SendStatus::buffer_full;
-    if ((!unordered || interleaved()) && next_number(env, stream, unordered) == nullptr)
-        return SendStatus::no_memory;
-    if (!queue_.prepare(env, stream)) return SendStatus::no_memory;
+    if (!take_number_page(env, stream)) return SendStatus::no_memory;
 
     const std::size_t room = std::min<std::size_t>(
         (packet_bytes - kCommonHeaderBytes - overhead()) & ~3u, kMaxOutPayload);
@@ -128,8 +133,18 @@ SendStatus Outbound::enqueue(Environment& env, StreamId stream, Ppid ppid, bool 
         last = chunk;
         at += n;
     }
+    const bool held = holds(stream);
+    if (!held && !queue_.prepare(env, stream)) {
+        free_chain(env, first);
+        return SendStatus::no_memory;
+    }
     if (drained()) progress_at_ = env.now;
-    queue_.append(env, first, last);
+    if (held) {
+        (held_->tail != nullptr ? held_->tail->next : held_->head) = first;
+        held_->tail = last;
+    } else {
+        queue_.append(env, first, last);
+    }
     queued_bytes_ += static_cast<std::uint32_t>(total);
     if (model.limited()) limited_ += model.fsn;
     env.counters.add(Count::tx_messages);
@@ -162,8 +177,7 @@ void Outbound::arm_probe(const Environment& env, const PathSet& paths) {
 void Outbound::place(OutChunk* chunk) {
     number(*chunk);
     if (chunk->begin() && (!chunk->unordered() || interleaved()))
-        if (const Mid* next = next_number(chunk->stream, chunk->unordered()))
-            ++*const_cast<Mid*>(next);
+        set_number(chunk->stream, chunk->unordered(), chunk->mid + 1u);
     ++next_tsn_;
     (tail_ != nullptr ? tail_->next : head_) = chunk;
     tail_ = chunk;
@@ -248,6 +262,7 @@ void Outbound::take_outstanding(const OutChunk& one, Function append) {
 /// The oldest outstanding message or, when none is, the next one of the queue: chunk by chunk into
 /// the scratch buffer.
 std::optional<Outbound::Taken> Outbound::take_back(Environment& env) {
+    release_held(env);
     for (;;) {
         const bool was_sent = head_ != nullptr;
         OutChunk* lead = was_sent ? head_ : queue_.front();
@@ -281,6 +296,7 @@ std::optional<Outbound::Taken> Outbound::take_back(Environment& env) {
 }
 
 std::size_t Outbound::release(Environment& env, std::size_t max_blocks) {
+    release_held(env);
     std::size_t freed = 0;
     for (; head_ != nullptr && freed < max_blocks; ++freed) {
         OutChunk* next = head_->next;
@@ -290,11 +306,10 @@ std::size_t Outbound::release(Environment& env, std::size_t max_blocks) {
     for (; head_ == nullptr && !queue_.empty() && freed < max_blocks; ++freed)
         free_chunk(env, queue_.pop(env));
     if (head_ == nullptr) tail_ = nullptr;
-    for (mem::PagedArray<Mid>* array : {&paged_, &unordered_}) {
-        const std::size_t pages = array->pages();
-        if (pages == 0 || freed >= max_blocks) continue;
-        array->release(env.pages, max_blocks - freed);
-        freed += pages - array->pages();
+    if (freed < max_blocks && paged_.pages() != 0) {
+        const std::size_t pages = paged_.pages();
+        paged_.release(env.pages, max_blocks - freed);
+        freed += pages - paged_.pages();
     }
     if (drained() && freed < max_blocks) freed += queue_.release(env, max_blocks - freed);
     if (drained()) queued_bytes_ = marked_count_ = 0;
@@ -324,6 +339,11 @@ bool Outbound::is_consistent(const PathSet& paths) const {
         queued += c.size;
         limited += c.limited();
     });
+    for (const OutChunk* c = held_ != nullptr ? held_->head : nullptr; c != nullptr; c = c->next) {
+        queued += c->size;
+        limited += c->limited();
+        if (!holds(c->stream)) return false;
+    }
     if (!queue_.is_consistent() || limited != limited_) return false;
     if (advanced_ < cumulative_) return false;
     if (advanced_ != cumulative_ && !forward_wanted_ && forward_deadline_ == kNever) return false;

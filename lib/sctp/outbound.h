@@ -74,6 +74,18 @@ inline constexpr std::uint32_t kMaxOutPayload = mem::BlockPool::kMaxBytes - size
 
 enum class AckOutcome : std::uint8_t { applied, old, malformed, unsent };
 
+/// Messages that wait for the answer to a stream reconfiguration (RFC 6525).
+struct Held {
+    enum class What : std::uint8_t { none, listed, all, new_streams };
+    std::span<const std::uint8_t> list;  // streams, as on the wire
+    OutChunk* head = nullptr;
+    OutChunk* tail = nullptr;
+    Time pause_until = kNever;
+    std::uint32_t affected = 0;  // chunks of the streams, queued before and not freed yet
+    std::uint16_t new_streams = 0;
+    What what = What::none;
+};
+
 class Outbound {
  public:
     /// Takes no memory. release() comes first when it was started before.
@@ -99,11 +111,39 @@ class Outbound {
         return queue_.set_value(env, stream, value);
     }
 
+    // RFC 6525: held.cpp
+    /// New messages of these streams (as on the wire; none: all) wait for release_held().
+    void hold_streams(std::span<const std::uint8_t> streams);
+    /// Messages for the next `count` streams are taken and wait.
+    void hold_new_streams(Environment& env, std::uint16_t count);
+    /// All that was queued of them before is acknowledged.
+    bool held_streams_are_quiet() const { return held_->affected == 0; }
+    void use(Held& held) { held_ = &held; }
+    void release_held(Environment& env);
+    void purge_held(Environment& env);                          // reported as failed
+    void reset_streams(std::span<const std::uint8_t> streams);  // none: all
+    void set_streams(Environment& env, std::uint16_t streams);
+    /// From now on a SACK may speak of TSNs that the peer chose and we do not know yet.
+    void expect_restart() { restarted_ = true; }
+    /// All numbers begin anew; nothing is outstanding.
+    void restart_at(Tsn next);
+    /// Begins no message until then; kNever: goes on.
+    void pause(Time until) { held_->pause_until = until; }
+    Time pause_deadline() const { return held_ != nullptr ? held_->pause_until : kNever; }
+    bool between_messages() const { return head_ == nullptr && queue_.unfinished() == nullptr; }
+
     bool continue_stream(Environment& env, StreamId stream, Mid next);
 
     /// Next chunk to send again, after `from` (nullptr: the first); nullptr: none.
     OutChunk* marked_after(OutChunk* from) const;
-    OutChunk* first_new() const { return queue_.front(); }
+    OutChunk* first_new() const {
+        return pause_deadline() == kNever ? queue_.front() : queue_.unfinished();
+    }
+    /// Nothing but the chunk itself waits for its first transmission or to be sent again.
+    bool is_last(const OutChunk& chunk) const {
+        return chunk.marked ? marked_count_ == 1 && queue_.empty()
+                            : marked_count_ == 0 && queue_.is_last(chunk);
+    }
     /// Gives a chunk never sent before its TSN and its message's number. Idempotent until sent().
     void number(OutChunk& chunk) const;
     /// Bytes of the chunk in a packet.
@@ -139,7 +179,9 @@ class Outbound {
     bool nothing_to_say() const {
         return drained() && !forward_wanted_ && probe_deadline_ == kNever;
     }
-    bool drained() const { return queue_.empty() && head_ == nullptr; }
+    bool drained() const {
+        return queue_.empty() && head_ == nullptr && (held_ == nullptr || held_->head == nullptr);
+    }
     std::uint32_t touched_paths() const {
         return touched_;
     }  // bit: the last acknowledgement named data sent there
@@ -152,7 +194,8 @@ class Outbound {
     /// The TSN that the last message accepted so far has or will have; nullopt: more than `limit`
     /// chunks wait, or something may overtake them.
     std::optional<Tsn> last_tsn(std::uint32_t limit) const {
-        const auto waiting = queue_.count(limit);
+        const auto waiting =
+            held_ == nullptr || held_->head == nullptr ? queue_.count(limit) : std::nullopt;
         return waiting ? std::optional(next_tsn_ + *waiting + ~std::uint32_t{0}) : std::nullopt;
     }
     bool acknowledged(Tsn tsn) const { return cumulative_ >= tsn; }
@@ -167,9 +210,7 @@ class Outbound {
     };
     std::optional<Taken> take_back(Environment& env);
     std::size_t release(Environment& env, std::size_t max_blocks);
-    bool holds_memory() const {
-        return !drained() || paged_.pages() != 0 || unordered_.pages() != 0 || queue_.holds_pages();
-    }
+    bool holds_memory() const { return !drained() || paged_.pages() != 0 || queue_.holds_memory(); }
     bool is_consistent(const PathSet& paths) const;
     /// What each packet touches, received or sent, a page of streams aside.
     SIGNALBOX_ALWAYS_INLINE void prefetch() const { prefetch_lines(this, &paged_); }
@@ -191,8 +232,15 @@ class Outbound {
     std::uint32_t overhead() const {
         return interleaved() ? wire::IData::kOverhead : wire::Data::kOverhead;
     }
-    Mid* next_number(Environment& env, StreamId stream, bool unordered);
-    const Mid* next_number(StreamId stream, bool unordered) const;
+    struct Numbers {  // of the next messages; with DATA unordered ones have none
+        Mid ordered;
+        Mid unordered;
+    };
+    bool take_number_page(Environment& env, StreamId stream);
+    Mid next_number(StreamId stream, bool unordered) const;
+    void set_number(StreamId stream, bool unordered, Mid next);
+    bool holds(StreamId stream) const;
+    void resize(Environment& env, std::uint16_t streams);
     void place(OutChunk* chunk);  // from the queue behind all outstanding ones
     template <class Function>
     void take_outstanding(const OutChunk& one, Function append);
@@ -218,7 +266,12 @@ class Outbound {
     OutChunk* tail_ = nullptr;
     Time probe_deadline_ = kNever;
     Time progress_at_{};  // the cumulative TSN moved, or the queue began to fill
+    Time forward_deadline_ = kNever;
+    Held* held_ = nullptr;  // the association's, when it may reset streams
     Tsn next_tsn_;
+    Tsn advanced_;                // Advanced.Peer.Ack.Point (RFC 3758 3.5)
+    std::uint32_t limited_ = 0;   // chunks that have a limit
+    std::uint32_t failures_ = 0;  // messages given up and not reported yet
     Tsn cumulative_;
     Tsn recovery_exit_;
     std::uint32_t queued_bytes_ = 0;
@@ -231,16 +284,13 @@ class Outbound {
     bool probe_allowed_ = false;
     bool closed_and_answered_ = false;  // a SACK since the last time-out still says: window closed
     bool forward_wanted_ = false;
+    bool restarted_ = false;  // TSNs begin anew, and none of them is acknowledged yet
     Extensions extensions_;
     std::uint8_t forward_path_ = 0;  // where FORWARD TSN went
-    std::uint32_t limited_ = 0;      // chunks that have a limit
-    std::uint32_t failures_ = 0;
-    Tsn advanced_;  // Advanced.Peer.Ack.Point (RFC 3758 3.5)
-    Time forward_deadline_ = kNever;
     SendQueue queue_;
-    std::array<Mid, kInlineStreams> inline_;  // number of the next ordered message
-    mem::PagedArray<Mid> paged_;
-    mem::PagedArray<Mid> unordered_;  // RFC 8260 2.1: with I-DATA unordered ones count too
+    std::array<Ssn, kInlineStreams>
+        inline_;                      // numbers of the next messages of DATA's first streams
+    mem::PagedArray<Numbers> paged_;  // of the others; with I-DATA of all
 };
 
 }  // namespace signalbox::sctp

@@ -40,11 +40,12 @@ void Outbound::drop_queued(Environment& env, OutChunk* chunk) {
 }
 
 /// What was not sent yet of a message of which something was. Its last fragment takes a TSN that is
-/// never on the wire: else the next message would follow a fragment that it does not continue.
+/// never on the wire: FORWARD TSN has something to skip although all that was sent is acknowledged,
+/// and with DATA the next message does not follow a fragment that it does not continue.
 void Outbound::give_up_rest(Environment& env, StreamId stream) {
     while (queue_.rest_of(stream) != nullptr) {
         OutChunk* chunk = queue_.pop_of(env, stream);
-        if (!chunk->end() || interleaved()) {
+        if (!chunk->end()) {
             drop_queued(env, chunk);
             continue;
         }

@@ -14,7 +14,7 @@ Inbound::Stream* Inbound::stream(Environment& env, StreamId id) {
 
 bool Inbound::continue_stream(Environment& env, StreamId id, Mid next) {
     Stream* s = id.value < streams_ ? stream(env, id) : nullptr;
-    if (s != nullptr) s->next = next;
+    if (s != nullptr) set_next(*s, next);
     return s != nullptr;
 }
 
@@ -90,12 +90,11 @@ DataOutcome Inbound::judge(Tsn tsn) const {
     return DataOutcome::accepted;
 }
 
-/// The 32-bit number of a message: an SSN is taken as the nearest one to what is awaited.
-Mid Inbound::number_of(const Fragment& data, const Stream& s) const {
-    if (interleaved_ || data.unordered()) return data.mid;
-    const Ssn ssn{static_cast<std::uint16_t>(data.mid.value)};
-    const Ssn awaited{static_cast<std::uint16_t>(s.next.value)};
-    return s.next + static_cast<std::uint32_t>(static_cast<std::int32_t>(ssn - awaited));
+void Inbound::count_waiting(Stream& s, bool comes) {
+    if (interleaved_)
+        comes ? ++waiting_ : --waiting_;
+    else
+        s.bits += comes ? 0x10000u : 0u - 0x10000u;
 }
 
 DataOutcome Inbound::receive(Environment& env, const Fragment& data, Effects& effects) {
@@ -123,17 +122,15 @@ DataOutcome Inbound::receive(Environment& env, const Fragment& data, Effects& ef
     return outcome;
 }
 
-DataOutcome Inbound::take(Environment& env, const Fragment& chunk, Stream& s, Effects& effects) {
-    Fragment data = chunk;
-    data.mid = number_of(chunk, s);
-    const bool past = !data.unordered() && data.mid < s.next;
+DataOutcome Inbound::take(Environment& env, const Fragment& data, Stream& s, Effects& effects) {
+    const bool past = !data.unordered() && earlier(data.mid, next_of(s));
     if (past && interleaved_ && forwarded_) {  // was under way when its message was given up
         mark_received(env, data.tsn);
         return DataOutcome::skipped;
     }
     if (past || (interleaved_ ? contradicts_interleaved(data) : contradicts(data)))
         return DataOutcome::violation;
-    const bool next = data.unordered() || data.mid == s.next;
+    const bool next = data.unordered() || data.mid == next_of(s);
     if (!(data.begin() && data.end() && next && nothing_ready()) ||
         effects.message_count >= Effects::kMaxMessages)
         return keep(env, data, s);
@@ -142,7 +139,7 @@ DataOutcome Inbound::take(Environment& env, const Fragment& chunk, Stream& s, Ef
                                                  data.ppid, data.unordered(), data.payload};
     mark_received(env, data.tsn);
     if (!data.unordered()) {
-        ++s.next;
+        set_next(s, data.mid + 1u);
         drain(s, data.stream);
     }
     return DataOutcome::accepted;
@@ -153,14 +150,14 @@ DataOutcome Inbound::keep(Environment& env, const Fragment& data, Stream& s) {
     if (chunk == nullptr) return DataOutcome::no_memory;
     pending_.insert(chunk, [this](const InChunk& a, const InChunk& b) { return before(a, b); });
     held_bytes_ += chunk->size + kHeldChunkOverhead;
-    if (!chunk->unordered()) ++s.waiting;
+    if (!chunk->unordered()) count_waiting(s, true);
     mark_received(env, data.tsn);
     InChunk* first = nullptr;
     InChunk* last = nullptr;
     std::uint32_t bytes = 0;
     const bool whole = complete(chunk, first, last, bytes);
     if (bytes > kMaxMessageBytes) return DataOutcome::too_long;
-    if (!whole || (!first->unordered() && first->mid != s.next)) return DataOutcome::accepted;
+    if (!whole || (!first->unordered() && first->mid != next_of(s))) return DataOutcome::accepted;
     const bool ordered = !first->unordered();
     make_ready(first, last, s);
     if (ordered) drain(s, data.stream);
@@ -193,22 +190,22 @@ void Inbound::make_ready(InChunk* first, InChunk* last, Stream& s) {
         pending_.remove(c);
         ready_.append(c);
         ready_bytes_ += c->size;
-        if (ordered) --s.waiting;
+        if (ordered) count_waiting(s, false);
         if (at_end) break;
         c = next;
     }
-    if (ordered && number >= s.next) s.next = number + 1u;
+    if (ordered && !earlier(number, next_of(s))) set_next(s, number + 1u);
 }
 
 /// Messages of the stream that waited for the one just delivered. One pass: within a stream they
 /// are in order in pending_.
 void Inbound::drain(Stream& s, StreamId id) {
-    for (InChunk* c = pending_.head; c != nullptr && s.waiting != 0;) {
+    for (InChunk* c = pending_.head; c != nullptr && anything_waits(s);) {
         InChunk* next = c->next;
         InChunk* first = nullptr;
         InChunk* last = nullptr;
         std::uint32_t bytes = 0;
-        if (c->stream == id && !c->unordered() && c->begin() && c->mid == s.next &&
+        if (c->stream == id && !c->unordered() && c->begin() && c->mid == next_of(s) &&
             complete(c, first, last, bytes)) {
             next = last->next;
             make_ready(first, last, s);

@@ -159,6 +159,7 @@ void Association::receive(Environment& env, const Packet& packet, Effects& effec
             arm_control(env, paths_[control_path_].rto);
         }
     }
+    reconsider_request(env);
     advance_shutdown(env);
     check();
 }
@@ -210,7 +211,7 @@ void Association::process(Environment& env, ReceivePass& pass, const wire::Chunk
 void Association::process_extension(Environment& env, ReceivePass& pass, const wire::Chunk& chunk) {
     const bool takes_data = accepted(state_, static_cast<std::uint8_t>(ChunkType::data));
     const bool of_data = chunk.type != static_cast<std::uint8_t>(ChunkType::re_config);
-    if (of_data ? !takes_data : state_ != State::established) {
+    if (of_data ? !takes_data : !takes_re_config()) {
         return env.counters.drop(is_data(chunk.type) ? Drop::data_not_accepted
                                                      : Drop::chunk_unexpected);
     }
@@ -226,7 +227,7 @@ void Association::process_extension(Environment& env, ReceivePass& pass, const w
             }
             return on_forward_tsn(env, pass, chunk);
         default:
-            return;
+            return on_re_config(env, pass, chunk);
     }
 }
 

@@ -119,6 +119,7 @@ void Association::report_stale(Environment& env, ReceivePass& pass, const Cookie
 /// Both halves of an association that was restarted: up to hundreds of pages.
 struct Association::Retired {
     Retired* next;
+    Reconfig* reconfig;  // `out` may have messages that wait there
     Inbound in;
     Outbound out;
 };
@@ -129,7 +130,7 @@ bool Association::retire(Environment& env) {
     if (!in_.holds_memory() && !out_.holds_memory()) return true;
     void* const block = env.blocks.take(sizeof(Retired));
     if (block == nullptr) return false;
-    retired_ = new (block) Retired{retired_, in_, out_};
+    retired_ = new (block) Retired{retired_, std::exchange(reconfig_, nullptr), in_, out_};
     retired_waits_ = true;
     return true;
 }
@@ -149,6 +150,7 @@ void Association::release_retired(Environment& env, std::size_t& budget) {
     budget -= old.in.release(env, budget);
     budget -= old.out.release(env, budget);
     if (old.in.holds_memory() || old.out.holds_memory()) return;
+    free_requests(env, old.reconfig);
     Retired* const next = old.next;
     env.blocks.give(retired_, sizeof(Retired));
     retired_ = next;
@@ -220,6 +222,7 @@ void Association::collide(Environment& env, ReceivePass& pass, const CookieConte
         if (paths_.size() > 1) pass.effects.add(Event::paths_changed);
         extensions_ = cookie.extensions;
         out_.set_peer(env, cookie.streams_out, cookie.remote_window_bytes, extensions_);
+        start_requests(env, cookie.remote_initial_tsn);
     }
     if (setting_up || !in_.received_anything())
         in_.start(env, cookie.remote_initial_tsn, cookie.streams_in, extensions_);

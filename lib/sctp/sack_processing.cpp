@@ -7,7 +7,8 @@
 namespace signalbox::sctp {
 
 AckOutcome Outbound::judge(const wire::Sack& sack) const {
-    if (sack.cumulative_tsn >= next_tsn_) return AckOutcome::unsent;
+    if (sack.cumulative_tsn >= next_tsn_)  // after a TSN reset it may be one of the old numbering
+        return restarted_ ? AckOutcome::old : AckOutcome::unsent;
     if (sack.cumulative_tsn < cumulative_) return AckOutcome::old;  // 6.2.1 D i
     std::uint32_t previous_end = 0;
     for (std::size_t i = 0; i < sack.gap_count(); ++i) {
@@ -47,6 +48,7 @@ void Outbound::take_cumulative(Environment& env, PathSet& paths, Tsn cumulative,
             newly_acked(env, paths, *chunk, acked);
         acked.earliest_touched |= 1u << chunk->path;
         acked.cumulative_moved = true;
+        restarted_ = false;
         progress_at_ = env.now;
         head_ = chunk->next;
         if (head_ == nullptr) tail_ = nullptr;

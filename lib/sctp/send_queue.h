@@ -27,19 +27,25 @@ struct OutChunk;
 class SendQueue {
  public:
     /// Takes no memory; nothing is queued.
-    void start(Environment& env, Scheduler scheduler, bool interleaved, std::uint16_t streams);
+    /// A scheduler that finds no memory for its state serves first come, first served.
+    void start(Environment& env, Scheduler scheduler, bool interleaved);
     void resize(Environment& env, std::uint16_t streams);
 
     /// Takes what append() needs; false: no memory.
     bool prepare(Environment& env, StreamId stream);
     /// One message, after prepare() of its stream.
     void append(const Environment& env, OutChunk* first, OutChunk* last);
-    bool empty() const { return fcfs_.head == nullptr && first_ == nullptr; }
+    bool empty() const {
+        return fcfs_.head == nullptr && (turns_ == nullptr || turns_->first == nullptr);
+    }
     /// How many chunks wait, when they leave in the order in which they came and are at most
     /// `limit`.
     std::optional<std::uint32_t> count(std::uint32_t limit) const;
     OutChunk* front() const;  // the chunk whose turn it is
     OutChunk* pop(Environment& env);
+    /// A message of which something was popped: its next chunk; nullptr: none.
+    OutChunk* unfinished() const;
+    bool is_last(const OutChunk& chunk) const;
     /// What is left of the message of the stream whose first chunks were popped; nullptr: nothing.
     OutChunk* rest_of(StreamId stream) const;
     /// The next chunk of the stream, which has one, out of turn.
@@ -51,12 +57,13 @@ class SendQueue {
     template <class Function>
     void each(Function function) const {
         for (OutChunk* c = fcfs_.head; c != nullptr; c = next_of(c)) function(*c);
-        for (const Line* line = first_; line != nullptr; line = line->next)
+        if (turns_ == nullptr) return;
+        for (const Line* line = turns_->first; line != nullptr; line = line->next)
             for (OutChunk* c = line->chunks.head; c != nullptr; c = next_of(c)) function(*c);
     }
     /// After everything was popped: pages, at most `max_pages`; returns how many.
     std::size_t release(Environment& env, std::size_t max_pages);
-    bool holds_pages() const { return lines_.pages() != 0 || values_.pages() != 0; }
+    bool holds_memory() const { return turns_ != nullptr; }
     bool is_consistent() const;
 
  private:
@@ -72,10 +79,21 @@ class SendQueue {
         StreamId stream;
         std::uint16_t value = 0;
     };
+    struct Turns {
+        Line* first = nullptr;
+        Line* last = nullptr;
+        Line* locked = nullptr;        // a message of it is half sent, and it must go on
+        std::uint64_t clock = 0;       // key of the line served last: where a new one begins
+        mem::PagedArray<Line*> lines;  // by stream
+        mem::PagedArray<std::uint16_t> values;
+        Scheduler scheduler = Scheduler::fcfs;
+        bool interleaved = false;
+    };
     static OutChunk* next_of(const OutChunk* chunk);
     static OutChunk* take(Chunks& chunks);
     std::uint16_t value_of(const Environment& env, StreamId stream) const;
     Line* line_of(StreamId stream) const;
+    Line* source_of(StreamId stream) const;
     void insert(Line* line);
     void unlink(Line* line);
     void served(Line* line, std::uint32_t bytes);
@@ -83,14 +101,7 @@ class SendQueue {
     void retire(Environment& env, Line* line);
 
     Chunks fcfs_;
-    Line* first_ = nullptr;
-    Line* last_ = nullptr;
-    Line* locked_ = nullptr;   // a message of it is half sent, and it must go on
-    std::uint64_t clock_ = 0;  // key of the line served last: where a new one begins
-    Scheduler scheduler_ = Scheduler::fcfs;
-    bool interleaved_ = false;
-    mem::PagedArray<Line*> lines_;  // by stream; not with fcfs
-    mem::PagedArray<std::uint16_t> values_;
+    Turns* turns_ = nullptr;  // in a block; nullptr: fcfs
 };
 
 }  // namespace signalbox::sctp

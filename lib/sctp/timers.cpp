@@ -186,7 +186,10 @@ void Association::advance(Environment& env, Effects& effects) {
         if (out_.probe_deadline() <= env.now) out_.probe_now();
         if (out_.forward_deadline() <= env.now) on_forward_timer(env, effects);
     }
+    if (state_ != State::closed && reconfig_ != nullptr && reconfig_->timer <= env.now)
+        on_reconfig_timer(env, effects);
     if (state_ != State::closed) {
+        if (out_.pause_deadline() <= env.now) out_.pause(kNever);
         report_failures(effects);
         advance_shutdown(env);  // what was given up may have been the last
     }
