@@ -191,7 +191,7 @@ void Outbound::sent(Environment& env, PathSet& paths, std::size_t path_index, Ou
         --marked_count_;
         env.counters.add(Count::tx_retransmitted_chunks);
     } else {
-        place(queue_.pop(env));   // it is `chunk`
+        place(queue_.pop_of(env, chunk->stream));  // a paused sender may take it out of turn
         if (!path.rtt_pending) {  // 6.3.1 C4: one measurement a round trip; C5: Karn
             path.rtt_pending = true;
             path.rtt_tsn = chunk->tsn;

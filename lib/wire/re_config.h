@@ -48,7 +48,8 @@ struct ReconfigResponse {
 
 /// nullopt: not a request, or of a wrong length.
 constexpr std::optional<ReconfigRequest> parse_reconfig_request(const Parameter& p) {
-    ReconfigRequest r{.type = static_cast<ParameterType>(p.type), .streams = {}};
+    ReconfigRequest r;
+    r.type = static_cast<ParameterType>(p.type);
     if (p.value.size() < 4 || p.value.size() % 2 != 0) return std::nullopt;
     r.number = {load_u32(p.value, 0)};
     switch (r.type) {
@@ -77,7 +78,9 @@ constexpr std::optional<ReconfigRequest> parse_reconfig_request(const Parameter&
 constexpr std::optional<ReconfigResponse> parse_reconfig_response(const Parameter& p) {
     if (p.type != code(ParameterType::re_configuration_response)) return std::nullopt;
     if (p.value.size() != 8 && p.value.size() != 16) return std::nullopt;
-    ReconfigResponse r{.number = {load_u32(p.value, 0)}, .result = load_u32(p.value, 4)};
+    ReconfigResponse r;
+    r.number = {load_u32(p.value, 0)};
+    r.result = load_u32(p.value, 4);
     r.has_tsns = p.value.size() == 16;
     if (r.has_tsns) {
         r.sender_next = {load_u32(p.value, 8)};

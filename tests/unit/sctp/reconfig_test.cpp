@@ -222,6 +222,24 @@ TEST_CASE("RFC 6525 5.1.4: TSNs and all streams begin anew on both sides") {
     CHECK(pair.a.messages.size() == 40);
 }
 
+TEST_CASE("RFC 6525 5.2.4: a message is finished before TSNs begin anew, whoever's turn it is") {
+    Profile profile = resetting();
+    profile.message_interleaving = true;
+    profile.scheduler = Scheduler::priority;
+    profile.scheduler_values = {0, 5};
+    Pairing pair{profile};
+    pair.z.send(1, std::string(60000, 'L'));
+    pair.flush();
+    REQUIRE(pair.reset_tsns(pair.a) == ReconfigStatus::ok);
+    pair.advance(1ms);
+    pair.z.send(0, "S");  // would go first, and waits: only the rest of the long one is sent
+    pair.advance(200s);
+    REQUIRE(pair.a.messages.size() == 2);
+    CHECK(pair.a.messages[0].data == std::string(60000, 'L'));
+    CHECK(pair.a.messages[1].data == "S");
+    CHECK(pair.a.saw(Event::streams_reset));
+}
+
 TEST_CASE("RFC 6525: added streams carry messages, those sent before the answer too") {
     Pairing pair;
     const std::uint16_t before = pair.a.association->streams_out();
