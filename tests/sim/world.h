@@ -40,8 +40,12 @@ struct Endpoint {
     std::map<std::uint16_t, std::uint32_t> expected;  // stream -> next number to be delivered here
     std::map<std::uint32_t, bool> unordered_seen;
     std::uint32_t unordered_sent = 0;
-    std::uint64_t accepted = 0;   // messages that send() took
-    std::uint64_t delivered = 0;  // messages delivered here
+    std::uint64_t limited_sent = 0;  // of those accepted: may be given up (RFC 3758)
+    std::uint64_t limited_delivered = 0;
+    std::uint64_t given_up_before = 0;  // in an earlier life
+    Time paused_until{};                // takes no packet and no timer before
+    std::uint64_t accepted = 0;         // messages that send() took
+    std::uint64_t delivered = 0;        // messages delivered here
     bool ended() const {
         for (const auto& e : events)
             if (e.event == sctp::Event::closed || e.event == sctp::Event::aborted ||
@@ -60,9 +64,15 @@ class World {
 
     /// Client a opens the association to z; true when both are ESTABLISHED.
     bool connect(Duration limit = 60s);
+    /// Both ends are ESTABLISHED without a handshake on the wire, and their TSNs begin here.
+    bool begin_at(Tsn tsn_a, Tsn tsn_z, sctp::Extensions extensions);
+    /// a's process dies and comes back with a new tag; what was under way is forgotten.
+    bool restart_a(Duration limit = 60s);
+    /// Everything reliable arrived, what was given up is accounted for, nothing is left anywhere.
+    bool quiet();
     /// One random message from `from`: ordered on a random stream or unordered, 1 to max_bytes.
     /// False: the buffer is full.
-    bool send_random(Endpoint& from, std::size_t max_bytes);
+    bool send_random(Endpoint& from, std::size_t max_bytes, sctp::Reliability limits = {});
     /// Steps to the next event, at most to `limit`. False: nothing happens before it.
     bool step(Time limit);
     void run(Duration how_long);
@@ -80,6 +90,7 @@ class World {
     Impairment impairment;
     sctp::Profile profile;
     std::uint64_t lost_packets = 0;
+    unsigned cut_path = ~0u;  // nothing passes on this one
 
  private:
     struct Flight {
@@ -89,6 +100,7 @@ class World {
     void transmit(Endpoint& from);
     void arrive(const Flight& flight);
     void to_association(Endpoint& e, const sctp::Packet& packet);
+    void take_ready(Endpoint& e, sctp::Environment& env, std::size_t most = ~std::size_t{0});
     void took(Endpoint& e, const sctp::Message& message);
     void fail(std::string what) {
         if (broken_.empty()) broken_ = std::move(what);
