@@ -97,8 +97,8 @@ bool Worker::State::hand_in(const Record& record, Time now) {
             return false;
         return wait_for_other(record);
     }
-    // Behind what already waits: one queue keeps the order, and whoever routes to its server holds
-    // until it is empty. A copy of a broadcast waits for nobody.
+    // Behind what already waits: it may be of its flow, when the association had no room for it. A
+    // copy of a broadcast waits for nobody.
     const AsIndex as = record.header.as;
     if (!pending[as.value].empty() &&
         snapshot->distribution.servers[as.value].mode != sigtran::TrafficMode::broadcast)
@@ -107,12 +107,13 @@ bool Worker::State::hand_in(const Record& record, Time now) {
     const std::span<const std::uint8_t> pieces[] = {record.bytes};
     switch (send(Site::send_handed, *slot, env, record.header.stream, pieces)) {
         case sctp::SendStatus::ok:
+            enter(as, AsEntry::accepted);
             break;
         case sctp::SendStatus::bad_stream:
-            counters.drop(Drop::data_invalid_stream);
+            lose(as, Drop::data_invalid_stream);
             break;
         case sctp::SendStatus::too_long:
-            counters.drop(Drop::data_too_long);
+            lose(as, Drop::data_too_long);
             break;
         case sctp::SendStatus::buffer_full:
         case sctp::SendStatus::no_memory:

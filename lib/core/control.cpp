@@ -312,8 +312,27 @@ void Node::Shared::collect_statistics(Time now) {
         }
         s->as_active_asps.push_back(active);
     }
+    add_up_ledger(*s);
     const std::lock_guard lock(statistics_mutex);
     statistics = std::move(s);
+}
+
+void Node::Shared::add_up_ledger(NodeStatistics& s) const {
+    s.as_ledger.resize(settings().servers.size());
+    s.peer_ledger.resize(settings().peers.size());
+    s.routes = plan->routes.routes();
+    s.route_ledger.resize(s.routes.size());
+    for (const auto& w : per_worker) {
+        const Ledger& ledger = w->ledger;
+        for (std::size_t i = 0; i < s.as_ledger.size() && i < ledger.servers.size(); ++i)
+            ledger.servers[i].add_to(s.as_ledger[i]);
+        for (std::size_t i = 0; i < s.peer_ledger.size() && i < ledger.peers.size(); ++i)
+            ledger.peers[i].add_to(s.peer_ledger[i]);
+        for (std::size_t i = 0; i < s.route_ledger.size() && i < ledger.routes.size(); ++i)
+            ledger.routes[i].add_to(s.route_ledger[i]);
+    }
+    for (std::size_t i = 0; i < settings().servers.size(); ++i)
+        s.as_waiting.push_back(pending_messages[i].load(std::memory_order_relaxed));
 }
 
 void Node::control_turn(Time now) {

@@ -107,8 +107,11 @@ void Worker::State::apply_effects(Slot& slot, Time now) {
         }
         holding = true;
         const KeptBack use(blocks);
-        if (faults.refuse(Site::hold) || !slot.association.hold(env, message))
+        if (faults.refuse(Site::hold) || !slot.association.hold(env, message)) {
             counters.drop(Drop::peer_congested);
+            enter(slot.peer, PeerEntry::received);
+            enter(slot.peer, PeerEntry::discarded);
+        }
     }
     if (holding)
         block(slot, now);

@@ -100,8 +100,9 @@ Node::Shared::Shared(Settings s, unsigned worker_count, void* region, std::size_
     const std::size_t cache_pages =
         std::max(kMinCachePages, std::min(kCachePages, pool->total_pages() / (4 * workers)));
     for (unsigned w = 0; w < workers; ++w) {
-        per_worker.push_back(std::make_unique<WorkerShared>(*pool, cache_pages, kRingBytes,
-                                                            settings.peers.size() + 1));
+        per_worker.push_back(std::make_unique<WorkerShared>(
+            *pool, cache_pages, kRingBytes, settings.peers.size() + 1, settings.servers.size(),
+            plan->routes.routes().size()));
         per_worker.back()->pages.top_up();
         worker_seeds.push_back(draw_seed(random));
     }

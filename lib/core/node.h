@@ -14,6 +14,7 @@
 #include "base/reclaimer.h"
 #include "base/time.h"
 #include "core/inspect.h"
+#include "core/ledger.h"
 #include "core/settings.h"
 #include "sigtran/distribution.h"
 #include "table/transport_table.h"
@@ -71,6 +72,11 @@ struct NodeStatistics {
     std::vector<bool> peer_blocked;                          // by the configuration or an operator
     std::vector<WorkerIndex> peer_workers;                   // who has or had its association
     std::vector<std::vector<sigtran::AspState>> asp_states;  // by AsIndex, by member
+    std::vector<AsLine> as_ledger;                           // by AsIndex, sums over the workers
+    std::vector<PeerLine> peer_ledger;                       // by PeerIndex
+    std::span<const mtp3::Route> routes;                     // live as long as `settings`
+    std::vector<std::uint64_t> route_ledger;  // messages offered, by index of `routes`
+    std::vector<std::uint64_t> as_waiting;    // by AsIndex: in queues, rings not included
     std::uint64_t control_longest_turn_ns = 0;
     std::uint64_t events_dropped = 0;
 };

@@ -29,21 +29,22 @@ void Worker::State::give_room() {
     waiting_room = nullptr;
 }
 
-Routed Worker::State::enqueue_pending(AsIndex as, const sigtran::ProtocolData& data, bool bounded) {
+Routed Worker::State::enqueue_pending(AsIndex as, const sigtran::ProtocolData& data, Place place) {
+    const bool bounded = place == Place::fresh;
     const sigtran::AsView& server = snapshot->distribution.servers[as.value];
     std::atomic<std::uint32_t>& messages = shared.pending_messages[as.value];
     std::atomic<std::uint32_t>& bytes = shared.pending_bytes[as.value];
     const auto length = static_cast<std::uint32_t>(data.user_data.size());
     std::size_t room = sizeof(PendingMessage) + length;
-    if (room > mem::BlockPool::kMaxBytes) return counters.drop(Drop::data_too_long), Routed::done;
+    if (room > mem::BlockPool::kMaxBytes) return lose(as, Drop::data_too_long), Routed::done;
     if (bounded && (messages.load(std::memory_order_relaxed) >= server.recovery_queue_messages ||
                     bytes.load(std::memory_order_relaxed) + length > server.recovery_queue_bytes))
-        return refuse(Drop::as_pending_full);
+        return refuse_at(as, Drop::as_pending_full);
     void* block = take_for_pending(room, bounded);
     if (block == nullptr) {
         // A new message stays with the association that brought it.
         if (bounded) return Routed::again;
-        return counters.drop(Drop::data_no_memory), Routed::done;
+        return lose(as, Drop::data_no_memory), Routed::done;
     }
     auto* m = ::new (block) PendingMessage{.length = length,
                                            .opc = data.opc,
@@ -56,9 +57,7 @@ Routed Worker::State::enqueue_pending(AsIndex as, const sigtran::ProtocolData& d
     std::copy(data.user_data.begin(), data.user_data.end(), reinterpret_cast<std::uint8_t*>(m + 1));
     m->routed_before = !bounded;
     m->room = static_cast<std::uint16_t>(room);
-    PendingQueue& queue = bounded ? pending[as.value].fresh : pending[as.value].returned;
-    (queue.last != nullptr ? queue.last->next : queue.first) = m;
-    queue.last = m;
+    join(pending[as.value], m, place);
     ++pending_here;
     if (!bounded) shared.returned_messages[as.value].fetch_add(1, std::memory_order_release);
     messages.fetch_add(1, std::memory_order_release);
@@ -71,6 +70,24 @@ void Worker::State::arrived(AsIndex as, bool returned) {
     shared.pending_messages[as.value].fetch_sub(1, std::memory_order_release);
 }
 
+/// What an association gives back had been sent before everything that came back earlier and waits
+/// for the same flows: that was to follow it.
+void Worker::State::join(Waiting& waiting, PendingMessage* m, Place place) {
+    PendingQueue& queue = place == Place::fresh ? waiting.fresh : waiting.returned;
+    if (place != Place::taken_back) {
+        (queue.last != nullptr ? queue.last->next : queue.first) = m;
+        queue.last = m;
+        return;
+    }
+    if (waiting.batch != salvages) waiting.behind = nullptr;
+    waiting.batch = salvages;
+    PendingMessage*& link = waiting.behind != nullptr ? waiting.behind->next : queue.first;
+    m->next = link;
+    link = m;
+    if (m->next == nullptr) queue.last = m;
+    waiting.behind = m;
+}
+
 /// Removes the oldest; `why` names the discard when it is one.
 void Worker::State::give_pending(AsIndex as, Drop* why) {
     PendingQueue& queue = pending[as.value].older();
@@ -78,9 +95,10 @@ void Worker::State::give_pending(AsIndex as, Drop* why) {
     --pending_here;
     queue.first = m->next;
     if (queue.first == nullptr) queue.last = nullptr;
+    if (pending[as.value].behind == m) pending[as.value].behind = nullptr;
     if (!std::exchange(in_transit, false)) arrived(as, m->routed_before);
     shared.pending_bytes[as.value].fetch_sub(m->length, std::memory_order_relaxed);
-    if (why != nullptr) counters.drop(*why);
+    if (why != nullptr) lose(as, *why);
     blocks.give(m, m->room);
 }
 
@@ -132,6 +150,10 @@ bool Worker::State::settle_oldest(AsIndex as) {
     if (to != kNoAs) {
         if (send_pending(as, to, oldest) == Routed::again) return false;
         give_pending(as, nullptr);
+        if (to != as) {
+            enter(as, AsEntry::rerouted);
+            enter(to, AsEntry::offered);
+        }
         return true;
     }
     if (state == sigtran::AsState::pending) return false;

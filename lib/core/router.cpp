@@ -21,6 +21,15 @@ const sigtran::Quirks kNoQuirks{};
 }  // namespace
 
 Routed Worker::State::deliver(Slot& from, const sctp::Message& message, Time now) {
+    offered = false;
+    const Routed routed = take_in(from, message, now);
+    if (routed == Routed::again) return routed;
+    enter(from.peer, PeerEntry::received);
+    enter(from.peer, offered ? PeerEntry::forwarded : PeerEntry::discarded);
+    return routed;
+}
+
+Routed Worker::State::take_in(Slot& from, const sctp::Message& message, Time now) {
     const sigtran::Quirks& quirks =
         from.peer == kNoPeer ? kNoQuirks : settings().peers[from.peer.value].m3ua.quirks;
     const bool tolerated =
@@ -37,6 +46,7 @@ Routed Worker::State::deliver(Slot& from, const sctp::Message& message, Time now
     if (kind && kind->message_class == sigtran::kDataKind.message_class &&
         kind->message_type == sigtran::kDataKind.message_type)
         return deliver_data(from, message, now);
+    offered = true;
     return to_control(from, message, RecordKind::management, Drop{});
 }
 
@@ -110,6 +120,11 @@ Routed Worker::State::route(PeerIndex from_peer, AsIndex from_as, sigtran::Proto
     routing_from = from_as;
     const Routed routed = to_server(decision.as, data);
     routing_from = kNoAs;
+    if (routed == Routed::again) return routed;
+    offered = true;
+    enter(from_as, AsEntry::received);
+    enter(decision.as, AsEntry::offered);
+    if (decision.route < mine.ledger.routes.size()) mine.ledger.routes[decision.route].add();
     return routed;
 }
 
@@ -135,11 +150,11 @@ mtp3::Decision Worker::State::find_route(std::uint16_t instance, const mtp3::Lab
 Routed Worker::State::to_server(AsIndex as, const sigtran::ProtocolData& data) {
     const sigtran::AsView& server = snapshot->distribution.servers[as.value];
     if (server.state == sigtran::AsState::pending) return enqueue_pending(as, data);
-    if (server.state != sigtran::AsState::active) return refuse(Drop::as_unavailable);
+    if (server.state != sigtran::AsState::active) return refuse_at(as, Drop::as_unavailable);
     if (server.mode == sigtran::TrafficMode::broadcast) return to_all(as, server, data);
     if (server.moving && server.is_held(data.sls)) return Routed::again;
     const PeerIndex peer = server.serving[data.sls.value];
-    if (peer == kNoPeer) return refuse(Drop::as_unavailable);
+    if (peer == kNoPeer) return refuse_at(as, Drop::as_unavailable);
     return to_peer(peer, as, server, data);
 }
 
@@ -154,9 +169,10 @@ Routed Worker::State::to_all(AsIndex as, const sigtran::AsView& server,
         seen = server.activations;
         correlation_id = ++correlations * shared.workers + index.value;
     }
+    if (server.active.size() > 1) enter(as, AsEntry::offered, server.active.size() - 1);
     for (const PeerIndex peer : server.active)
         if (to_peer(peer, as, server, data, correlation_id) == Routed::again)
-            counters.drop(Drop::broadcast_copy);
+            lose(as, Drop::broadcast_copy);
     return Routed::done;
 }
 
@@ -171,11 +187,11 @@ Routed Worker::State::to_peer(PeerIndex peer, AsIndex as_index, const sigtran::A
     if (target.congested.load(std::memory_order_relaxed)) {
         const bool held_elsewhere =
             sent_from_queue != kNoAs || as.mode == sigtran::TrafficMode::broadcast;
-        return held_elsewhere ? Routed::again : met_full(peer);
+        return held_elsewhere ? Routed::again : met_full(peer, as_index);
     }
     const auto stream =
         sigtran::stream_for(data.sls, link.streams_out, settings().peers[peer.value].m3ua.quirks);
-    if (!stream) return counters.drop(Drop::m3ua_stream_zero), Routed::done;
+    if (!stream) return lose(as_index, Drop::m3ua_stream_zero), Routed::done;
     const sigtran::DataHeader header = sigtran::encode_data_header(as, data, correlation_id);
     const std::span<const std::uint8_t> pieces[] = {header.span(), data.user_data,
                                                     header.trailer()};
@@ -202,49 +218,54 @@ Routed Worker::State::to_peer(PeerIndex peer, AsIndex as_index, const sigtran::A
         case sctp::SendStatus::ok:
             break;
         case sctp::SendStatus::too_long:
-            return counters.drop(Drop::data_too_long), Routed::done;
+            return lose(as_index, Drop::data_too_long), Routed::done;
         case sctp::SendStatus::bad_stream:
-            return counters.drop(Drop::data_invalid_stream), Routed::done;
+            return lose(as_index, Drop::data_invalid_stream), Routed::done;
         default:
             return Routed::again;
     }
     if (first_routing) counters.add(Count::routed_messages);
+    enter(as_index, AsEntry::accepted);
     mark_dirty(*slot);
     return Routed::done;
 }
 
 /// A full ASP closes its senders' windows. When one had to discard a message after kHoldLimit the
 /// next ones for that ASP are not held as long again: what is for others waits behind them.
-Routed Worker::State::met_full(PeerIndex peer) {
+Routed Worker::State::met_full(PeerIndex peer, AsIndex as) {
     full_peer = peer;
     if (full_too_long[peer.value] <= turn_time) return Routed::again;
     full_too_long[peer.value] = turn_time + kFullAgain;
-    return refuse(Drop::peer_congested);
+    return refuse_at(as, Drop::peer_congested);
 }
 
 sctp::SendStatus Worker::State::send(Site site, Slot& slot, sctp::Environment& env, StreamId stream,
                                      std::span<const std::span<const std::uint8_t>> pieces) {
     if (faults.refuse(site)) return sctp::SendStatus::no_memory;
-    return slot.association.send(env, stream, kPpidM3ua, false, pieces);
+    const auto status = slot.association.send(env, stream, kPpidM3ua, false, pieces);
+    if (status == sctp::SendStatus::ok) enter(slot.peer, PeerEntry::accepted);
+    return status;
 }
 
 /// A DATA whose association ended goes to another ASP of its AS, before what comes after it:
 /// through the AS's queue, which new messages join while it is not empty. Unsent ones are new to
 /// everyone; those that were on the wire may arrive twice, and only here can that happen
 /// (sigtran.md decision 10, policy `resend`). After prepare_room().
-void Worker::State::reroute(PeerIndex to, std::span<const std::uint8_t> message, bool sent) {
+void Worker::State::reroute(PeerIndex to, std::span<const std::uint8_t> message, bool came_back,
+                            bool sent) {
     const auto data =
         to == kNoPeer ? std::nullopt : sigtran::reclaim_data(snapshot->distribution, to, message);
     if (!data) return counters.drop(Drop::association_lost);  // management of an ASP that is gone
+    if (came_back) enter(data->from_as, AsEntry::returned);
     const sigtran::AsView& server = snapshot->distribution.servers[data->from_as.value];
     const auto is_other = [to](PeerIndex peer) { return peer != to; };
     if (server.mode == sigtran::TrafficMode::broadcast &&
         std::any_of(server.active.begin(), server.active.end(), is_other))
-        return counters.drop(Drop::broadcast_copy);  // the others have theirs
+        return lose(data->from_as, Drop::broadcast_copy);  // the others have theirs
     if (sent && server.on_loss == sigtran::OnLoss::report)
-        return counters.drop(Drop::unacknowledged_reported);
+        return lose(data->from_as, Drop::unacknowledged_reported);
     // Already paid for: its bytes were within the send buffer of its association.
-    enqueue_pending(data->from_as, data->data, false);
+    enqueue_pending(data->from_as, data->data, came_back ? Place::taken_back : Place::returned);
     give_room();
 }
 
@@ -254,7 +275,11 @@ void Worker::State::reroute(PeerIndex to, std::span<const std::uint8_t> message,
 /// its order.
 bool Worker::State::salvage(Slot& slot, Time now) {
     if (slot.salvaged) return true;
+    if (salvaging == nullptr) ++salvages;
+    if (salvaging != nullptr && salvaging != &slot) return false;
+    salvaging = &slot;
     if (!take_back(slot, now)) return false;
+    salvaging = nullptr;
     slot.salvaged = true;
     if (slot.established || slot.client) report(slot, RecordKind::association_ended, now);
     return true;
@@ -265,9 +290,13 @@ bool Worker::State::take_back(Slot& slot, Time now) {
     sctp::Environment env = environment(slot, now);
     for (std::size_t n = 0; n < kPerTurn; ++n) {
         if (!prepare_room()) return false;
+        const std::uint64_t lost_before = counters.drops(Drop::association_lost);
         const auto unsent = slot.association.take_back(env);
+        for (auto lost = counters.drops(Drop::association_lost); lost > lost_before; --lost)
+            enter(slot.peer, PeerEntry::lost);
         if (!unsent) return give_room(), true;
-        reroute(slot.peer, unsent->message.data, unsent->sent);
+        enter(slot.peer, PeerEntry::returned);
+        reroute(slot.peer, unsent->message.data, true, unsent->sent);
     }
     return false;
 }
@@ -293,6 +322,8 @@ bool Worker::State::drain_ready(Slot& slot, Time now) {
             }
             if (full_peer != kNoPeer) full_too_long[full_peer.value] = now + kFullAgain;
             refuse(Drop::peer_congested);
+            enter(slot.peer, PeerEntry::received);
+            enter(slot.peer, PeerEntry::discarded);
             report_refusal(slot, *message, now);
         }
         counters.add(Count::rx_messages);

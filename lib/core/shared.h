@@ -15,6 +15,7 @@
 #include "base/published_array.h"
 #include "core/access_list.h"
 #include "core/handover.h"
+#include "core/ledger.h"
 #include "core/node.h"
 #include "core/records.h"
 #include "core/screening.h"
@@ -73,15 +74,17 @@ struct Snapshot {
 
 struct alignas(64) WorkerShared {
     WorkerShared(mem::PagePool& pool, std::size_t cache_pages, std::size_t ring_bytes,
-                 std::size_t peers)
+                 std::size_t peers, std::size_t servers, std::size_t routes)
         : pages(pool, cache_pages),
           to_control(ring_bytes),
           from_control(ring_bytes),
+          ledger(peers, servers, routes),
           heard(std::make_unique<std::atomic<std::int64_t>[]>(peers)) {}
     Counters counters;      // worker: rw, others: ro
     mem::PageCache pages;   // worker: take and give, control: top_up
     ByteRing to_control;    // worker: producer, control: consumer
     ByteRing from_control;  // control: producer, worker: consumer
+    Ledger ledger;          // worker: rw, control: ro
     /// By peer: when a message of it came last; only for those that get our BEAT.
     std::unique_ptr<std::atomic<std::int64_t>[]> heard;  // worker: rw, control: ro
     std::atomic<std::int64_t> established{0};            // worker: rw, control: ro
@@ -187,6 +190,7 @@ struct Node::Shared {
     void open_associations(Time now);
     void flush_backlog();
     void collect_statistics(Time now);
+    void add_up_ledger(NodeStatistics& s) const;
     std::size_t free_pages() const;
     std::size_t low_water() const;
     void watch_memory(Time now);

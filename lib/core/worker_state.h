@@ -105,8 +105,17 @@ struct PendingQueue {
 struct Waiting {
     PendingQueue returned;
     PendingQueue fresh;
+    PendingMessage* behind = nullptr;  // the last one of `batch` that still waits
+    std::uint64_t batch = 0;
     bool empty() const { return returned.empty() && fresh.empty(); }
     PendingQueue& older() { return returned.empty() ? fresh : returned; }
+};
+
+/// Where a message joins those that wait for its AS.
+enum class Place : std::uint8_t {
+    fresh,      // new: behind all, within the bounds of the AS
+    returned,   // on its way already: before all that is new
+    taken_back  // from an association that ended: before all that came back earlier
 };
 
 enum class Indexed : std::uint8_t { all, busy, no_memory, full };
@@ -158,7 +167,10 @@ struct Worker::State {
     bool in_transit = false;          // it went to another worker, and counts until it arrives
     std::vector<std::uint64_t> fence_marks;  // by worker, sized once: see fence()
     bool fence_set = false;
+    Slot* salvaging = nullptr;  // one after the other: see join()
+    std::uint64_t salvages = 0;
     Time turn_time{};                 // of the turn that goes on
+    bool offered = false;             // the message being delivered has met its AS
     PeerIndex full_peer = kNoPeer;    // whose full send queue the message being routed met
     std::vector<Time> full_too_long;  // by peer, sized once: see to_peer()
     std::size_t pending_here = 0;     // messages in all of them
@@ -264,6 +276,22 @@ struct Worker::State {
 
     // router.cpp
     Routed deliver(Slot& from, const sctp::Message& message, Time now);
+    Routed take_in(Slot& from, const sctp::Message& message, Time now);
+    void enter(PeerIndex peer, PeerEntry what) {
+        if (peer.value < mine.ledger.peers.size()) mine.ledger.peers[peer.value].add(what);
+    }
+    void enter(AsIndex as, AsEntry what, std::uint64_t n = 1) {
+        mine.ledger.servers[as.value].add(what, n);
+    }
+    /// Discards a message that had met its AS.
+    void lose(AsIndex as, Drop why) {
+        counters.drop(why);
+        enter(as, AsEntry::discarded);
+    }
+    Routed refuse_at(AsIndex as, Drop why) {
+        enter(as, AsEntry::discarded);
+        return refuse(why);
+    }
     Routed deliver_data(Slot& from, const sctp::Message& message, Time now);
     Routed to_control(Slot& from, const sctp::Message& message, RecordKind kind, Drop why);
     /// The SLS may be rotated on the way.
@@ -277,7 +305,7 @@ struct Worker::State {
     Routed to_peer(PeerIndex peer, AsIndex as_index, const sigtran::AsView& as,
                    const sigtran::ProtocolData& data,
                    const std::optional<std::uint32_t>& correlation_id = {});
-    Routed met_full(PeerIndex peer);
+    Routed met_full(PeerIndex peer, AsIndex as);
     /// The message goes nowhere; deliver_data() tells control why.
     Routed refuse(Drop why) {
         counters.drop(why);
@@ -286,7 +314,8 @@ struct Worker::State {
     }
     void report_refusal(Slot& from, const sctp::Message& message, Time now);
     /// `sent`: it was on the wire, so that it may have arrived.
-    void reroute(PeerIndex to, std::span<const std::uint8_t> message, bool sent = false);
+    void reroute(PeerIndex to, std::span<const std::uint8_t> message, bool came_back = false,
+                 bool sent = false);
     bool salvage(Slot& slot, Time now);
     bool take_back(Slot& slot, Time now);  // true: nothing is left in the ended association
     void block(Slot& slot, Time now);
@@ -294,7 +323,9 @@ struct Worker::State {
     bool retry_blocked(Time now);
 
     // pending.cpp
-    Routed enqueue_pending(AsIndex as, const sigtran::ProtocolData& data, bool bounded = true);
+    Routed enqueue_pending(AsIndex as, const sigtran::ProtocolData& data,
+                           Place place = Place::fresh);
+    void join(Waiting& waiting, PendingMessage* message, Place place);
     void* take_for_pending(std::size_t& bytes, bool bounded);
     /// True: the next message that must wait here finds room, whatever happens meanwhile.
     bool prepare_room();

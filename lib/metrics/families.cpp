@@ -217,6 +217,59 @@ void add_peers(Families& all, const Snapshot& snapshot, std::size_t max_peers) {
         add_states(state, "peer", snapshot.peer_names[i], s.peer_states[i], kAspStates);
 }
 
+constexpr std::array<std::string_view, 6> kPeerEntries{"received", "forwarded", "discarded",
+                                                       "accepted", "returned",  "lost"};
+constexpr std::array<std::string_view, 6> kAsEntries{"received", "offered",  "accepted",
+                                                     "returned", "rerouted", "discarded"};
+
+template <class Line, std::size_t N>
+void add_entries(MetricFamily& to, const std::string& label, const std::string& name,
+                 const Line& line, const std::array<std::string_view, N>& entries) {
+    static_assert(std::tuple_size_v<decltype(line.values)> == N);
+    for (std::size_t i = 0; i < N; ++i)
+        add(to, {{label, name}, {"entry", std::string{entries[i]}}},
+            static_cast<double>(line.values[i]));
+}
+
+/// What core/ledger.h says balances.
+void add_ledger(Families& all, const Snapshot& snapshot, std::size_t max_peers) {
+    const core::NodeStatistics& s = snapshot.statistics;
+    const std::size_t servers = std::min(s.as_ledger.size(), snapshot.as_names.size());
+    if (servers != 0) {
+        auto& ledger = family(all, MetricType::Counter, "as_ledger_messages_total",
+                              "messages of the application server: offered + returned = accepted + "
+                              "rerouted + discarded + waiting; received are those of its ASPs");
+        for (std::size_t i = 0; i < servers; ++i)
+            add_entries(ledger, "as", snapshot.as_names[i], s.as_ledger[i], kAsEntries);
+        auto& waiting = family(all, MetricType::Gauge, "as_waiting_messages",
+                               "messages that wait for the application server");
+        for (std::size_t i = 0; i < std::min(servers, s.as_waiting.size()); ++i)
+            add(waiting, {{"as", snapshot.as_names[i]}}, static_cast<double>(s.as_waiting[i]));
+    }
+    const std::size_t peers =
+        std::min({s.peer_ledger.size(), snapshot.peer_names.size(), max_peers});
+    if (peers != 0) {
+        auto& ledger = family(all, MetricType::Counter, "peer_ledger_messages_total",
+                              "messages of the peer's associations: received = forwarded + "
+                              "discarded; accepted = returned + lost + delivered + in its queue");
+        for (std::size_t i = 0; i < peers; ++i)
+            add_entries(ledger, "peer", snapshot.peer_names[i], s.peer_ledger[i], kPeerEntries);
+    }
+    const std::size_t routes = std::min({s.route_ledger.size(), s.routes.size(), max_peers});
+    if (routes == 0 || !s.settings) return;
+    auto& offered = family(all, MetricType::Counter, "route_messages_total",
+                           "messages that took the route; as many routes as metrics.max_peers");
+    for (std::size_t i = 0; i < routes; ++i) {
+        const mtp3::Route& r = s.routes[i];
+        const auto& instance = s.settings->instances[r.instance];
+        add(offered,
+            {{"route", std::to_string(i)},
+             {"dpc", mtp3::format_point_code(r.dpc, instance.point_code_format)},
+             {"as", s.settings->servers[r.as.value].name}},
+            static_cast<double>(s.route_ledger[i]));
+    }
+}
+
 }  // namespace
 
 std::vector<MetricFamily> SnapshotCollectable::Collect() const {
@@ -231,6 +284,7 @@ std::vector<MetricFamily> SnapshotCollectable::Collect() const {
     add_node(all, snapshot_.statistics);
     add_servers(all, snapshot_);
     add_peers(all, snapshot_, settings_.max_peers);
+    add_ledger(all, snapshot_, settings_.max_peers);
     add_counts(all, snapshot_);
     add_drops(all, snapshot_);
     return all;

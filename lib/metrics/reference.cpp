@@ -17,6 +17,15 @@ Snapshot everything() {
     s.statistics.as_states = {sigtran::AsState::down};
     s.statistics.as_active_asps = {0};
     s.statistics.peer_associated = {false};
+    s.statistics.as_ledger.resize(1);
+    s.statistics.peer_ledger.resize(1);
+    s.statistics.as_waiting = s.statistics.route_ledger = {0};
+    static const std::vector<mtp3::Route> route{{.as = AsIndex{0}}};
+    s.statistics.routes = route;
+    auto settings = std::make_shared<core::Settings>();
+    settings->instances.resize(1);
+    settings->servers.resize(1);
+    s.statistics.settings = std::move(settings);
     s.statistics.peer_states = {sigtran::AspState::down};
     s.statistics.worker_pages.resize(1);
     s.statistics.table.groups.resize(1);
