@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The control thread's side of the core: what workers report, the gateway's decisions, publication,
 // upkeep.
+#include <algorithm>
 #include <chrono>
 #include <new>
 
@@ -16,7 +17,9 @@ using namespace std::chrono_literals;
 
 constexpr unsigned kRecordsPerTurn = 4096;  // of one worker: bounds a control turn
 constexpr std::size_t kMaxEvents = 4096;    // waiting for the log
+/// After a loss; each attempt that fails doubles it.
 constexpr Duration kReconnectAfter = 1s;
+constexpr Duration kReconnectAtMost = 64s;
 constexpr Duration kStatisticsEvery = 1s;
 constexpr unsigned kTableStepsPerTurn = 4;
 
@@ -93,6 +96,7 @@ void Node::Shared::association_up(const Record& record, Time now) {
           .detail = 0,
           .when = now});
     if (h.peer == kNoPeer) return;
+    reconnect_wait[h.peer.value] = {};
     PeerLink& link = links.edit(h.peer.value);
     const bool replaced = link.up && !(link.ref == h.ref);
     if (replaced) {
@@ -109,12 +113,18 @@ void Node::Shared::association_up(const Record& record, Time now) {
         gateway->association_up(h.peer, h.streams_out, now);
 }
 
+Duration Node::Shared::next_reconnect(PeerIndex peer) {
+    Duration& wait = reconnect_wait[peer.value];
+    wait = wait == Duration{} ? kReconnectAfter : std::min(2 * wait, kReconnectAtMost);
+    return wait;
+}
+
 void Node::Shared::association_ended(const Record& record, Time now) {
     const RecordHeader& h = record.header;
     note(h.event);
     if (h.peer == kNoPeer) return;
     if (settings().peers[h.peer.value].connect && !draining)
-        reconnect_at[h.peer.value] = now + kReconnectAfter;
+        reconnect_at[h.peer.value] = now + next_reconnect(h.peer);
     PeerLink& link = links.edit(h.peer.value);
     if (!link.up || !(link.ref == h.ref)) return;  // an older association of this peer
     link.up = false;

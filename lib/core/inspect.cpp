@@ -156,7 +156,8 @@ RouteAnswer Node::explain(const RouteQuestion& q) const {
     answer.refused = decision.refused;
     answer.as = decision.as;
     if (answer.refused) return answer;
-    if (decision.as == q.from) answer.refused = Drop::mtp3_loop;
+    if (decision.as == q.from || s.plan->routes.comes_back(instance, q.opc, q.dpc, decision.as))
+        answer.refused = Drop::mtp3_loop;
     const sigtran::AsView& as = now.distribution.servers[decision.as.value];
     answer.as_state = as.state;
     const bool carries =

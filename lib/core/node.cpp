@@ -116,6 +116,7 @@ Node::Shared::Shared(Settings s, unsigned worker_count, void* region, std::size_
     gateway = std::make_unique<sigtran::SignalingGateway>(m3ua_peers(settings), settings.servers,
                                                           control_counters);
     links.resize(settings.peers.size());
+    reconnect_wait.resize(settings.peers.size());
     reconnect_at.assign(settings.peers.size(), kNever);
     for (std::size_t p = 0; p < settings.peers.size(); ++p)
         if (settings.peers[p].connect) reconnect_at[p] = Time{};

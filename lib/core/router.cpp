@@ -110,7 +110,8 @@ Routed Worker::State::route(PeerIndex from_peer, AsIndex from_as, sigtran::Proto
     if (decision.refused) return refuse(*decision.refused);
     if (decision.as == from_as) return refuse(Drop::mtp3_loop);
     // Whose origin it is cannot be where it goes: somebody sent it round (adversarial list C06).
-    if (plan().routes.owner(instance, data.opc) == decision.as) return refuse(Drop::mtp3_loop);
+    if (plan().routes.comes_back(instance, data.opc, data.dpc, decision.as))
+        return refuse(Drop::mtp3_loop);
     if (others_first &&
         snapshot->distribution.servers[decision.as.value].state == sigtran::AsState::active)
         return Routed::again;

@@ -138,7 +138,8 @@ struct Node::Shared {
     FaultPoints control_faults;
     std::unique_ptr<sigtran::SignalingGateway> gateway;
     Links links;
-    std::vector<Time> reconnect_at;  // by peer; kNever: nothing to open
+    std::vector<Time> reconnect_at;        // by peer; kNever: nothing to open
+    std::vector<Duration> reconnect_wait;  // by peer: the last wait; 0 once it was up
     std::vector<std::deque<std::vector<std::uint8_t>>>
         backlog;  // records that a worker's ring did not take
     bool links_changed = false;
@@ -174,6 +175,7 @@ struct Node::Shared {
     void from_worker(unsigned worker, const Record& record, Time now);
     void association_up(const Record& record, Time now);
     void association_ended(const Record& record, Time now);
+    Duration next_reconnect(PeerIndex peer);
     void note(const EventRecord& event);
     void send_outgoing(Time now);
     void disconnect(PeerIndex peer, RecordKind how);

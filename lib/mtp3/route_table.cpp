@@ -71,6 +71,22 @@ RouteTable::RouteTable(std::vector<Instance> instances, std::vector<Route> route
         auto& masks = masks_[first.instance];
         if (masks.empty() || masks.back() != first.mask_bits) masks.push_back(first.mask_bits);
     }
+    note_what_leads_on();
+}
+
+void RouteTable::note_what_leads_on() {
+    constexpr std::uint64_t kNothing = ~std::uint64_t{0};
+    std::vector<std::uint64_t> destination;  // by AS: the one that was seen
+    for (const Route& r : routes_) {
+        if (r.as.value >= destination.size()) {
+            destination.resize(r.as.value + std::size_t{1}, kNothing);
+            leads_on_.resize(destination.size());
+        }
+        std::uint64_t& seen = destination[r.as.value];
+        const std::uint64_t key = key_of(r.instance, r.mask_bits, r.dpc.value);
+        if (r.mask_bits != 0 || (seen != kNothing && seen != key)) leads_on_[r.as.value] = true;
+        seen = key;
+    }
 }
 
 const RouteTable::Group* RouteTable::look_up(std::uint16_t instance, std::uint8_t mask_bits,

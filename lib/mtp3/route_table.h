@@ -115,6 +115,11 @@ class RouteTable {
     }
     /// The AS to which exactly this point code belongs; kNoAs: none, or several.
     AsIndex owner(std::uint16_t instance, PointCode pc) const;
+    /// What `pc` sent would come back to it: the AS is that point code and nothing behind it.
+    /// Behind one that has several, a mated STP perhaps, one point code may well send to another.
+    bool comes_back(std::uint16_t instance, PointCode opc, PointCode dpc, AsIndex to) const {
+        return owner(instance, opc) == to && (opc == dpc || !leads_on_[to.value]);
+    }
     static Sls rotated(Sls sls, unsigned bits);
 
     std::span<const Instance> instances() const { return instances_; }
@@ -140,6 +145,7 @@ class RouteTable {
         std::uint64_t key = 0;
         Group group;
     };
+    void note_what_leads_on();
     std::optional<Drop> judge(const Instance& here, const Label& label) const;
     /// Entries of one number of fields, the first of which matches; empty: `refused` says why.
     std::span<const Entry> find(std::uint16_t instance, const Label& label,
@@ -156,6 +162,7 @@ class RouteTable {
     std::vector<Instance> instances_;
     std::vector<Route> routes_;  // as configured
     std::vector<Entry> entries_;
+    std::vector<bool> leads_on_;                    // by AS: it has more than one destination
     std::vector<Place> places_;                     // power of two, at most half full
     std::vector<std::vector<std::uint8_t>> masks_;  // by instance, longest mask first
 };

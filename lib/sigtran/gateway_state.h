@@ -146,6 +146,7 @@ struct SignalingGateway::State {
 
     // network_management.cpp
     void on_scon(const Request& rq);
+    void pass_on_congestion(const Request& rq, std::span<const AsIndex> from, std::uint32_t level);
     void send_queue_level(PeerIndex peer, std::uint32_t level);
     /// The AS named, or all of the peer's, that may use SSNM now. Refuses and returns none
     /// otherwise.

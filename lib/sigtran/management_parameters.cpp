@@ -58,6 +58,8 @@ bool store(const wire::Parameter& p, ManagementParameters& to) {
             return store_number(p.value, to.error_code);
         case Tag::congestion:
             return store_number(p.value, to.congestion);
+        case Tag::concerned_destination:
+            return store_number(p.value, to.concerned);
         case Tag::affected_point_code:
             return store_list(p.value, kAffectedMax, to.affected);
         case Tag::heartbeat_data:

@@ -24,6 +24,7 @@ struct ManagementParameters {
     std::optional<std::uint32_t> network_appearance;
     std::optional<std::uint32_t> error_code;
     std::optional<std::uint32_t> congestion;
+    std::optional<std::uint32_t> concerned;  // 3.4.4: as an Affected Point Code
     std::optional<std::span<const std::uint8_t>> heartbeat_data;  // a view into the message
     std::optional<std::vector<std::uint32_t>>
         affected;  // mask in the top octet; at most kAffectedMax

@@ -59,6 +59,27 @@ void SignalingGateway::State::on_scon(const Request& rq) {
                 asp.said_congestion = level;
                 status_changed(as);
             }
+    if (rq.parameters.concerned) pass_on_congestion(rq, usable, level);
+}
+
+/// 3.4.4: the Concerned Destination is whose messages met the congestion; it is told, as a TFC
+/// would tell it, about point codes of the AS that speaks.
+void SignalingGateway::State::pass_on_congestion(const Request& rq, std::span<const AsIndex> from,
+                                                 std::uint32_t level) {
+    const std::uint16_t instance = at(from.front()).settings.instance;
+    const auto whose = Destination::from_wire(*rq.parameters.concerned & 0xffffff);
+    const AsIndex to = destinations.covering(instance, whose);
+    if (to == kNoAs || std::find(from.begin(), from.end(), to) != from.end()) return;
+    std::vector<std::uint32_t> congested;
+    for (const std::uint32_t affected : *rq.parameters.affected) {
+        const auto d = Destination::from_wire(affected);
+        const AsIndex as = destinations.covering(instance, d);
+        if (std::find(from.begin(), from.end(), as) != from.end()) congested.push_back(d.to_wire());
+    }
+    if (congested.empty()) return;
+    for (const AspInAs& asp : at(to).asps)
+        if (asp.state == AspState::active)
+            send_list(outbox, asp.peer, scope_of(to), wire::m3ua::Message::scon, congested, level);
 }
 
 void SignalingGateway::State::send_queue_level(PeerIndex peer, std::uint32_t level) {

@@ -200,3 +200,54 @@ TEST_CASE("L01: slots that are used again and again meet late packets of those b
     for (const auto& w : lab.node->shared().per_worker) slots += w->slots_used.load();
     CHECK(slots <= kPeers);
 }
+
+TEST_CASE("a peer that we open is tried again after 1 s, then twice as long each time up to 64 s") {
+    core::Settings settings = one_asp_per_server(2);
+    settings.peers[1].connect = true;
+    CoreLab lab(std::move(settings), {});
+    std::size_t left = 0;  // the gateway
+    const auto nobody_there = [&left](const IpBytes&, bool to_gateway) {
+        left += !to_gateway;
+        return true;
+    };
+    lab.cut = nobody_there;
+    const auto attempts = [&](Duration length) {
+        bool open = false;
+        std::vector<Duration> waits;
+        Time ended = lab.now;
+        for (Duration t{}; t < length; t += 50ms) {
+            const std::size_t before = left;
+            lab.turn(50ms);
+            if (!open && left > before) {
+                waits.push_back(lab.now - ended);
+                open = true;
+            }
+            core::EventRecord event;
+            while (lab.node->next_event(event))
+                if (event.kind == core::EventKind::association_lost) {
+                    ended = lab.now;
+                    open = false;
+                }
+        }
+        return waits;
+    };
+    const auto waits = attempts(300s);
+    REQUIRE(waits.size() >= 9);
+    for (std::size_t n = 1; n < waits.size(); ++n) {
+        const Duration expected = std::min<Duration>(1s * (1 << (n - 1)), 64s);
+        CHECK(waits[n] >= expected - 100ms);
+        CHECK(waits[n] <= expected + 200ms);
+    }
+    // Once it was up it is tried soon again.
+    Asp& asp = lab.listen(PeerIndex{1});
+    lab.cut = nullptr;
+    REQUIRE(lab.run_until([&] { return asp.association->state() == sctp::State::established; },
+                          100s, 50ms));
+    lab.run(100ms);
+    lab.abort(asp, 12);
+    lab.run(50ms);
+    lab.cut = nobody_there;
+    const auto again = attempts(10s);
+    REQUIRE(again.size() >= 1);
+    CHECK(again[0] <= 1200ms);
+}

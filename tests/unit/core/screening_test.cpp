@@ -83,6 +83,16 @@ TEST_CASE("C06: what would go back to where it came from, or to its own origin, 
     CHECK(data_count(*t.asps[1]) == 0);
 }
 
+TEST_CASE("C06: behind a mated STP one point code may send to another through us") {
+    core::Settings s = one_asp_per_server(3);
+    s.servers[1].keys.push_back({PointCode{1101}, 0});  // the STP's AS: 1001 and 1101
+    Three t(std::move(s));
+    t.say(0, 1101, 1001);  // came over the other STP
+    t.say(0, 1001, 1001);
+    CHECK(data_count(*t.asps[1]) == 1);
+    CHECK(t.lab.drops(Drop::mtp3_loop) == 1);
+}
+
 TEST_CASE("F09, REL-24: one peer at 100 times its share is limited by name, the other is unhurt") {
     core::Settings s = one_asp_per_server(3);
     s.peers[0].messages_per_second = 100;

@@ -221,3 +221,11 @@ TEST_CASE("routing: 100,000 routes take no more work to look up than 10") {
     CHECK(many.second <= 3.0);
     CHECK(many.first <= 32);
 }
+
+TEST_CASE("C06: an AS with several point codes may be sent what one of them sent to another") {
+    const RouteTable t{{itu()}, {via(1), via(2, 1, 1, 200), via(2, 1, 1, 201)}};
+    CHECK(t.comes_back(0, PointCode{100}, PointCode{999}, AsIndex{1}));
+    CHECK(t.comes_back(0, PointCode{200}, PointCode{200}, AsIndex{2}));
+    CHECK_FALSE(t.comes_back(0, PointCode{200}, PointCode{201}, AsIndex{2}));
+    CHECK_FALSE(t.comes_back(0, PointCode{100}, PointCode{200}, AsIndex{2}));
+}

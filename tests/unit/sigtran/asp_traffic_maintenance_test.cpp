@@ -288,3 +288,19 @@ TEST_CASE("broadcast: the distribution lists all active ASPs") {
     CHECK(v.mode == TrafficMode::broadcast);
     CHECK(v.serving[3] == A);
 }
+
+TEST_CASE("SG 3: ASPAC in the mode of its AS is acknowledged in each mode, in another refused 0x05",
+          "[m3ua-field-04]") {
+    for (const auto of_as :
+         {TrafficMode::override_, TrafficMode::loadshare, TrafficMode::broadcast}) {
+        for (const auto asked : {1u, 2u, 3u}) {
+            Story s = one_as(of_as);
+            s.inactive(A);
+            const Said said = s.tell(A, aspac({mode(asked), rc({100})}));
+            const bool fits = asked == static_cast<std::uint32_t>(of_as);
+            CHECK(said.front() == (fits ? "A ASPAC_ACK mode=" + std::to_string(asked) + " rc=100"
+                                        : "A ERR code=05 rc=100 diagnostic=24"));
+            CHECK(s.asp(A) == (fits ? AspState::active : AspState::inactive));
+        }
+    }
+}

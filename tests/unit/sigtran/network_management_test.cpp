@@ -267,3 +267,26 @@ TEST_CASE("RFC 4666 3.4.5: DATA to a user of our own point code is answered DUPU
     const Message m = data({rc({100}), protocol_data({.opc = 10, .dpc = 1, .si = 5})});
     CHECK(s.refuse(A, m, Drop::mtp3_local_user) == Said{"A DUPU rc=100 pc=1 cause=1 user=5"});
 }
+
+TEST_CASE("RFC 4666 3.4.4: SCON with a concerned destination is passed on to whose messages met it",
+          "[m3ua-field-21]") {
+    // C is not congested, so that nobody else is told.
+    Story s{{server(100, 10, {A, C}), server(200, 20, {B}), server(300, 30, {D})}};
+    for (const PeerIndex peer : {A, B, C, D}) s.active(peer);
+    const auto concerned = [](std::uint32_t pc) { return numbers(0x0206, {pc}); };
+    CHECK(s.tell(A, scon({rc({100}), affected({10}), concerned(20), congestion(2)})) ==
+          Said{"B SCON rc=200 pc=10 level=2"});
+    // Only about point codes of its own, and not to itself or nobody.
+    CHECK(s.tell(A, scon({rc({100}), affected({30}), concerned(20), congestion(2)})).empty());
+    CHECK(s.tell(A, scon({rc({100}), affected({10}), concerned(10), congestion(2)})).empty());
+    CHECK(s.tell(A, scon({rc({100}), affected({10}), concerned(99), congestion(2)})).empty());
+}
+
+TEST_CASE("RFC 4666 4.3.4.4: ASPIA of the last ASP: the others are told DUNA when T(r) is over",
+          "[m3ua-field-19]") {
+    Story s = two_as();
+    s.active(A);
+    s.active(B);
+    CHECK(s.tell(B, aspia()) == Said{"B ASPIA_ACK rc=200", "B NTFY status=1/4 rc=200"});
+    CHECK(s.wait(2s) == Said{"B NTFY status=1/2 rc=200", "A DUNA rc=100 pc=20"});
+}

@@ -75,9 +75,11 @@ TEST_CASE(
 }
 
 TEST_CASE("M01: another version gets ERR 0x01, in a message of our version",
-          "[aspsm-i-001][mtr-i-001]") {
+          "[aspsm-i-001][asptm-i-001][mtr-i-001]") {
     in_every_state([](Story& s) {
         CHECK(s.tell(A, with_octet(aspup(), 0, 2)) == Said{"A ERR code=01 diagnostic=8"});
+        CHECK(s.tell(A, with_octet(aspac({rc({100})}), 0, 2)) ==
+              Said{"A ERR code=01 diagnostic=16"});
     });
     Story s = one_as();
     s.associate(A);
