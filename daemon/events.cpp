@@ -15,7 +15,7 @@ struct Shape {
     std::string_view detail;  // name of the field that `detail` becomes; empty: none
 };
 
-constexpr std::array<Shape, 15> kShapes{{
+constexpr std::array<Shape, 17> kShapes{{
     {"association_up", Level::info, ""},
     {"association_closed", Level::info, ""},
     {"association_aborted", Level::warning, "cause"},
@@ -23,6 +23,8 @@ constexpr std::array<Shape, 15> kShapes{{
     {"association_restarted", Level::warning, ""},
     {"path_down", Level::warning, "path"},
     {"path_up", Level::info, "path"},
+    {"path_potentially_failed", Level::warning, "path"},
+    {"primary_changed", Level::warning, "path"},
     {"asp_state", Level::info, ""},
     {"as_state", Level::info, ""},
     {"m3ua_error_received", Level::warning, "code"},

@@ -32,6 +32,8 @@ namespace signalbox {
     X(associations_lost, "associations ended by the retransmission limit")                   \
     X(associations_restarted, "associations restarted by the peer")                          \
     X(paths_failed, "paths that became inactive")                                            \
+    X(paths_potentially_failed, "paths that became potentially failed (RFC 7829)")           \
+    X(primaries_switched, "primary paths replaced after too many errors (RFC 7829)")         \
     X(paths_restored, "paths that became active again")                                      \
     X(inits_answered, "INITs answered with INIT ACK")                                        \
     X(handoff_packets, "packets handed to the worker that owns the association")             \

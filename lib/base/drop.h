@@ -71,6 +71,7 @@ namespace signalbox {
     X(data_empty, "DATA without user data")                                                   \
     X(data_protocol_violation, "fragments that contradict each other")                        \
     X(data_too_long, "message longer than the limit")                                         \
+    X(reassembly_stalled, "association ended: undeliverable DATA waited for too long")        \
     X(data_not_accepted, "DATA in a state that takes none")                                   \
     X(sack_malformed, "SACK whose counts or blocks are impossible")                           \
     X(sack_old, "SACK older than one already applied")                                        \

@@ -62,10 +62,12 @@ std::string preset_value(std::int64_t preset, std::string_view key) {
         {"association_max_retransmits", number(p.association_max_retransmits)},
         {"max_init_retransmits", number(p.max_init_retransmits)},
         {"potentially_failed_after", number(p.potentially_failed_after)},
+        {"primary_switchover_after", number(p.primary_switchover_after)},
         {"heartbeat_interval", write_duration(p.heartbeat_interval.count())},
         {"sack_delay", write_duration(p.sack_delay.count())},
         {"cookie_life", write_duration(p.cookie_life.count())},
         {"stall_limit", write_duration(p.stall_limit.count())},
+        {"reassembly_limit", write_duration(p.reassembly_limit.count())},
         {"streams_out", number(p.streams_out)},
         {"streams_in", number(p.streams_in)},
         {"receive_window", write_size(p.receive_window_bytes)},
@@ -102,10 +104,12 @@ sctp::Profile Loader::load_profile(const Node& node) {
     overlay(node, "association_max_retransmits", p.association_max_retransmits);
     overlay(node, "max_init_retransmits", p.max_init_retransmits);
     overlay(node, "potentially_failed_after", p.potentially_failed_after);
+    overlay(node, "primary_switchover_after", p.primary_switchover_after);
     overlay(node, "heartbeat_interval", p.heartbeat_interval);
     overlay(node, "sack_delay", p.sack_delay);
     overlay(node, "cookie_life", p.cookie_life);
     overlay(node, "stall_limit", p.stall_limit);
+    overlay(node, "reassembly_limit", p.reassembly_limit);
     overlay(node, "streams_out", p.streams_out);
     overlay(node, "streams_in", p.streams_in);
     overlay(node, "receive_window", p.receive_window_bytes);
@@ -132,6 +136,11 @@ sctp::Profile Loader::load_profile(const Node& node) {
                     "path_max_retransmits: " + std::to_string(p.path_max_retransmits) +
                         " is more than association_max_retransmits, " +
                         std::to_string(p.association_max_retransmits));
+    if (p.primary_switchover_after < p.potentially_failed_after)  // RFC 7829 5
+        errors_.add(place_of_either(node, "primary_switchover_after", "potentially_failed_after"),
+                    "primary_switchover_after: " + std::to_string(p.primary_switchover_after) +
+                        " is less than potentially_failed_after, " +
+                        std::to_string(p.potentially_failed_after));
     const auto fits = [&](const io::PortSettings& port) {
         return port.mtu_bytes >= p.path_mtu_bytes;
     };

@@ -133,18 +133,17 @@ void Worker::State::happened(Slot& slot, const sctp::EventRecord& event, Time no
             index_later(slot, index_paths(slot));
             break;
         case sctp::Event::path_down:
-        case sctp::Event::path_up: {
-            const bool down = event.event == sctp::Event::path_down;
-            const EventRecord record{.kind = down ? EventKind::path_down : EventKind::path_up,
-                                     .peer = slot.peer,
-                                     .as = kNoAs,
-                                     .detail = event.path,
-                                     .when = now};
-            if (!push(Site::ring_path_event, mine.to_control,
-                      {.kind = RecordKind::event, .event = record}))
-                mine.events_dropped.fetch_add(1, std::memory_order_relaxed);
+            tell(slot, EventKind::path_down, event.path, now);
             break;
-        }
+        case sctp::Event::path_up:
+            tell(slot, EventKind::path_up, event.path, now);
+            break;
+        case sctp::Event::path_potentially_failed:
+            tell(slot, EventKind::path_potentially_failed, event.path, now);
+            break;
+        case sctp::Event::primary_changed:
+            tell(slot, EventKind::primary_changed, event.path, now);
+            break;
         case sctp::Event::shutdown_begun:
             break;  // the end follows
         case sctp::Event::closed:
@@ -163,6 +162,14 @@ void Worker::State::happened(Slot& slot, const sctp::EventRecord& event, Time no
         case sctp::Event::reconfiguration_refused:
             break;  // counted by sctp
     }
+}
+
+/// For the log alone: lost when control's ring is full.
+void Worker::State::tell(const Slot& slot, EventKind kind, std::uint16_t detail, Time now) {
+    const EventRecord record{
+        .kind = kind, .peer = slot.peer, .as = kNoAs, .detail = detail, .when = now};
+    if (!push(Site::ring_path_event, mine.to_control, {.kind = RecordKind::event, .event = record}))
+        mine.events_dropped.fetch_add(1, std::memory_order_relaxed);
 }
 
 /// Up, restart and end must reach control whatever its ring's state: what does not fit is owed. An

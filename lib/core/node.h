@@ -30,6 +30,8 @@ enum class EventKind : std::uint8_t {
     association_restarted,
     path_down,
     path_up,
+    path_potentially_failed,
+    primary_changed,
     asp_state,
     as_state,
     m3ua_error_received,

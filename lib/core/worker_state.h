@@ -261,6 +261,7 @@ struct Worker::State {
     void count_refusal(Indexed why);
     void apply_effects(Slot& slot, Time now);
     void happened(Slot& slot, const sctp::EventRecord& event, Time now);
+    void tell(const Slot& slot, EventKind kind, std::uint16_t detail, Time now);
     void report(Slot& slot, RecordKind kind, Time now);
     bool push_report(const Slot& slot, Time now);
     void end(Slot& slot, EventKind why, std::uint16_t cause);

@@ -160,9 +160,10 @@ bool Association::release_within(Environment& env, std::size_t& budget) {
 Time Association::next_deadline() const {
     if (state_ == State::closed) return ended_quietly_ ? Time{} : kNever;
     if (out_.failures_wait() || retired_waits_) return Time{};
-    Time least = std::min({control_timer_, guard_timer_, verify_due_, in_.sack_deadline(),
-                           out_.probe_deadline(), out_.forward_deadline(), out_.pause_deadline(),
-                           reconfig_ != nullptr ? reconfig_->timer : kNever});
+    Time least =
+        std::min({control_timer_, guard_timer_, verify_due_, in_.sack_deadline(),
+                  in_.stall_deadline(), out_.probe_deadline(), out_.forward_deadline(),
+                  out_.pause_deadline(), reconfig_ != nullptr ? reconfig_->timer : kNever});
     for (std::size_t i = 0; i < paths_.size(); ++i) least = std::min(least, paths_[i].deadline());
     return least;
 }

@@ -166,6 +166,7 @@ class Association {
     /// Since when nothing queued was acknowledged; kNever: nothing is queued (DAT-6: a stalled
     /// peer).
     Time stalled_since() const { return out_.stalled_since(); }
+    std::size_t primary_path() const { return paths_.primary(); }
     bool is_consistent() const;  // style rule 7; DAT-2 among them
     /// Asks for the cache lines that a packet or a time-out touches.
     SIGNALBOX_ALWAYS_INLINE void prefetch() const {
@@ -261,6 +262,7 @@ class Association {
     void on_init(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
     void on_cookie_echo(Environment& env, ReceivePass& pass, const wire::Chunk& chunk);
     bool knows_all(std::span<const IpAddress> addresses) const;
+    void refuse_restart(wire::PacketWriter& out, std::span<const IpAddress> addresses) const;
     void report_stale(Environment& env, ReceivePass& pass, const CookieContents& cookie);
     void start_afresh(Environment& env, const CookieContents& cookie);
     bool retire(Environment& env);
@@ -284,16 +286,18 @@ class Association {
                      std::size_t bytes);
     bool reply_chunk(Environment& env, ReceivePass& pass, wire::ChunkType type, std::uint8_t flags,
                      wire::Bytes value);
+    void reply_cause(Environment& env, ReceivePass& pass, wire::Bytes cause);
     void drop_replies(Environment& env);
 
     // timers.cpp
     void arm_control(Environment& env, Duration delay) { control_timer_ = env.now + delay; }
     void on_control_timer(Environment& env, Effects& effects);
     void on_t3(Environment& env, Effects& effects, std::size_t path);
-    void on_forward_timer(Environment& env, Effects& effects);
+    void on_forward_timer(Environment& env, Effects& effects, std::uint32_t charged);
     void on_heartbeat_due(Environment& env, std::size_t path);
     void count_failure(Environment& env, Effects& effects, std::size_t path);
     void path_answered(Environment& env, Effects& effects, std::size_t path);
+    void switch_primary(Environment& env, Effects& effects);
     bool over_association_limit(const Environment& env) const;
     void start_heartbeats(Environment& env);
     void verify_next_path(Environment& env);

@@ -25,13 +25,15 @@ enum class Event : std::uint8_t {
     paths_changed,  // remote addresses were added: index them
     path_down,      // path index in `path`
     path_up,
-    shutdown_begun,  // the peer wants to close: nothing more can be sent
-    closed,          // ended by SHUTDOWN; the association can be freed
-    aborted,         // ended by ABORT, ours or the peer's (`cause` = first cause code or 0)
-    lost,            // ended by a retransmission limit or guard timer
-    remote_error,    // ERROR chunk, `cause` = first cause code
-    streams_reset,   // RFC 6525: numbers begin anew; `path`: which, `cause`: how many (0: all)
-    streams_added,   // RFC 6525; `path`: which, `cause`: how many
+    path_potentially_failed,  // RFC 7829: data goes elsewhere, the path is probed
+    primary_changed,          // RFC 7829 5: `path` is the primary from now on
+    shutdown_begun,           // the peer wants to close: nothing more can be sent
+    closed,                   // ended by SHUTDOWN; the association can be freed
+    aborted,        // ended by ABORT, ours or the peer's (`cause` = first cause code or 0)
+    lost,           // ended by a retransmission limit or guard timer
+    remote_error,   // ERROR chunk, `cause` = first cause code
+    streams_reset,  // RFC 6525: numbers begin anew; `path`: which, `cause`: how many (0: all)
+    streams_added,  // RFC 6525; `path`: which, `cause`: how many
     reconfiguration_refused,  // our request; `cause` = result (RFC 6525 4.4)
     send_failed,  // messages were given up past their limits, `cause` = how many (RFC 3758)
 };

@@ -60,9 +60,31 @@ bool Association::FlushPass::open_for(std::size_t path, const OutChunk& chunk) {
     return true;
 }
 
+/// REL-22: a SACK for the packet that a reply answers goes with it. False: it goes alone, because
+/// it is for another association (INIT ACK), goes another way, or does not fit.
+bool Association::FlushPass::bundles(const Reply& reply) {
+    const std::size_t path = a_.paths_.find(reply.destination);
+    const bool open_state = a_.state_ != State::closed && a_.state_ != State::cookie_wait;
+    if (!open_state || wants(kCookieEcho) || path == a_.paths_.size() ||
+        a_.paths_[path].local != reply.source || reply.size % 4 != 0)
+        return false;
+    const auto chunks = reply.view().subspan(wire::SctpHeader::kBytes);
+    const auto first = static_cast<wire::ChunkType>(chunks.empty() ? 0 : chunks[0]);
+    if (first != wire::ChunkType::error && first != wire::ChunkType::heartbeat_ack) return false;
+    if (wire::load_u32(reply.view(), 4) != a_.remote_tag_.value) return false;
+    if (!open(path) || out_->room() < chunks.size()) return false;
+    out_->bytes(chunks);
+    return true;
+}
+
 void Association::FlushPass::replies() {
     while (a_.replies_ != nullptr) {
         Reply* reply = a_.replies_;
+        if (bundles(*reply)) {
+            free_reply(reply);
+            continue;
+        }
+        close();
         if (left_ == 0) {
             blocked_ = true;
             return;
@@ -76,10 +98,14 @@ void Association::FlushPass::replies() {
         std::memcpy(room.data(), reply->bytes(), reply->size);
         sink_.commit({reply->source, reply->destination, env_.profile.dscp, true}, reply->size);
         --left_;
-        a_.replies_ = reply->next;
-        --a_.reply_count_;
-        env_.blocks.give(reply, sizeof(Reply) + reply->capacity);
+        free_reply(reply);
     }
+}
+
+void Association::FlushPass::free_reply(Reply* reply) {
+    a_.replies_ = reply->next;
+    --a_.reply_count_;
+    env_.blocks.give(reply, sizeof(Reply) + reply->capacity);
 }
 
 void Association::FlushPass::last_word() {

@@ -27,7 +27,9 @@ class Association::FlushPass {
     bool open(std::size_t path) { return open(path, a_.remote_tag_); }
     bool open_for(std::size_t path, const OutChunk& chunk);
     void close();
+    bool bundles(const Reply& reply);
     void replies();
+    void free_reply(Reply* reply);
     void last_word();
     void init();
     void control();

@@ -83,6 +83,26 @@ bool Inbound::give_up_highest(Environment& env, Tsn wanted) {
     return true;
 }
 
+void Inbound::watch(const Environment& env, Tsn tsn) {
+    if (env.profile.reassembly_limit == Duration::zero()) return;
+    watching_ = true;
+    watched_ = tsn;
+    stall_deadline_ = env.now + env.profile.reassembly_limit;
+}
+
+bool Inbound::is_stalled(const Environment& env) {
+    watching_ = false;
+    const InChunk* oldest = pending_.head;
+    bool waits = false;
+    for (const InChunk* c = pending_.head; c != nullptr; c = c->next) {
+        waits |= c->tsn == watched_;
+        if (c->tsn < oldest->tsn) oldest = c;
+    }
+    if (waits && !env.short_of_pages) return true;  // without pages it may be our own doing
+    if (oldest != nullptr) watch(env, oldest->tsn);
+    return false;
+}
+
 void Inbound::packet_done(const Environment& env) {
     if (sack_now_) return;
     if (++packets_ >= 2 || env.profile.sack_delay == Duration::zero())

@@ -69,6 +69,11 @@ class Inbound {
     bool continue_stream(Environment& env, StreamId id, Mid next);
     bool nothing_ready() const { return held_.empty() && ready_.empty(); }
 
+    /// D03, D07: then the chunk that waited longest is looked at.
+    Time stall_deadline() const { return watching_ ? stall_deadline_ : kNever; }
+    /// It waits still. False: the next one is watched, if there is one.
+    bool is_stalled(const Environment& env);
+
     bool sack_due() const { return sack_now_; }
     bool sack_waits() const { return sack_now_ || sack_deadline_ != kNever; }
     Time sack_deadline() const { return sack_deadline_; }
@@ -143,6 +148,7 @@ class Inbound {
     void make_ready(InChunk* first, InChunk* last, Stream& stream);
     void drain(Stream& stream, StreamId id);
     void note_duplicate(Tsn tsn);
+    void watch(const Environment& env, Tsn tsn);
     std::size_t gap_blocks(std::span<wire::GapBlock> out) const;
 
     Tsn cumulative_;
@@ -165,9 +171,12 @@ class Inbound {
     bool received_ = false;
     bool interleaved_ = false;  // I-DATA in place of DATA
     bool forwarded_ = false;    // the peer gave up messages
+    bool watching_ = false;     // something waits in pending_, or did
     std::array<Stream, kInlineStreams> inline_;
     mem::PagedArray<Stream> paged_;
     std::array<Tsn, kMaxDuplicates> duplicates_;
+    Time stall_deadline_{};  // of watched_
+    Tsn watched_;            // a chunk of pending_ that no other was older than
 };
 
 }  // namespace signalbox::sctp

@@ -157,7 +157,10 @@ DataOutcome Inbound::keep(Environment& env, const Fragment& data, Stream& s) {
     std::uint32_t bytes = 0;
     const bool whole = complete(chunk, first, last, bytes);
     if (bytes > kMaxMessageBytes) return DataOutcome::too_long;
-    if (!whole || (!first->unordered() && first->mid != next_of(s))) return DataOutcome::accepted;
+    if (!whole || (!first->unordered() && first->mid != next_of(s))) {
+        if (!watching_) watch(env, data.tsn);
+        return DataOutcome::accepted;
+    }
     const bool ordered = !first->unordered();
     make_ready(first, last, s);
     if (ordered) drain(s, data.stream);

@@ -243,7 +243,7 @@ void Association::on_unknown(Environment& env, ReceivePass& pass, const wire::Ch
     wire::store_u16(cause, 0, wire::code(wire::Cause::unrecognized_chunk));
     wire::store_u16(cause, 2, static_cast<std::uint16_t>(echoed + wire::kTlvHeader));
     std::copy_n(chunk.raw.begin(), echoed, cause.begin() + wire::kTlvHeader);
-    reply_chunk(env, pass, ChunkType::error, 0, std::span{cause}.first(echoed + wire::kTlvHeader));
+    reply_cause(env, pass, std::span{cause}.first(echoed + wire::kTlvHeader));
 }
 
 void Association::on_data(Environment& env, ReceivePass& pass, const wire::Chunk& chunk) {
@@ -296,7 +296,7 @@ void Association::on_fragment(Environment& env, ReceivePass& pass, const Fragmen
             env.counters.drop(Drop::data_invalid_stream);
             std::array<std::uint8_t, 8> cause{0, 1, 0, 8};
             wire::store_u16(cause, 4, data.stream.value);
-            reply_chunk(env, pass, ChunkType::error, 0, cause);
+            reply_cause(env, pass, cause);
             return;
         }
     }

@@ -43,6 +43,7 @@ bool Association::reply_chunk(Environment& env, ReceivePass& pass, wire::ChunkTy
     const std::size_t length = wire::kTlvHeader + value.size();
     const auto room = pass.reply->room();
     if (wire::padded_to_4(length) > room.size()) return false;
+    pass.error_at = 0;  // it does not end the reply any more
     std::memset(room.data(), 0, wire::padded_to_4(length));
     room[0] = static_cast<std::uint8_t>(type);
     room[1] = flags;
@@ -50,6 +51,25 @@ bool Association::reply_chunk(Environment& env, ReceivePass& pass, wire::ChunkTy
     if (!value.empty()) std::memcpy(room.data() + wire::kTlvHeader, value.data(), value.size());
     pass.reply->size = static_cast<std::uint16_t>(pass.reply->size + wire::padded_to_4(length));
     return true;
+}
+
+/// PKT-3: all causes of one received packet go into one ERROR.
+void Association::reply_cause(Environment& env, ReceivePass& pass, wire::Bytes cause) {
+    if (pass.error_at == 0) {
+        const std::size_t at =
+            pass.reply != nullptr ? pass.reply->size : std::size_t{wire::SctpHeader::kBytes};
+        if (reply_chunk(env, pass, wire::ChunkType::error, 0, cause)) pass.error_at = at;
+        return;
+    }
+    const auto room = pass.reply->room();
+    const std::size_t padded = wire::padded_to_4(cause.size());
+    if (padded > room.size()) return;
+    std::memset(room.data(), 0, padded);
+    std::memcpy(room.data(), cause.data(), cause.size());
+    const std::size_t length = pass.reply->size - pass.error_at + cause.size();
+    wire::store_u16({pass.reply->bytes(), pass.reply->capacity}, pass.error_at + 2,
+                    static_cast<std::uint16_t>(length));
+    pass.reply->size = static_cast<std::uint16_t>(pass.reply->size + padded);
 }
 
 void Association::drop_replies(Environment& env) {

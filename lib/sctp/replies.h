@@ -17,6 +17,9 @@ struct Association::Reply {
     std::uint16_t size = 0;
     std::uint16_t capacity = 0;
     std::uint8_t* bytes() { return reinterpret_cast<std::uint8_t*>(this + 1); }
+    std::span<const std::uint8_t> view() const {
+        return {reinterpret_cast<const std::uint8_t*>(this + 1), size};
+    }
     std::span<std::uint8_t> room() {
         return std::span{bytes() + size, std::size_t{capacity} - size};
     }
@@ -26,12 +29,12 @@ struct Association::Reply {
 struct Association::ReceivePass {
     const Packet& packet;
     Effects& effects;
-    std::size_t path = 0;    // index of the source's path, path count when it is none
-    Reply* reply = nullptr;  // begun for this packet
-    unsigned errors = 0;     // chunks reported
-    bool duplicate = false;  // the packet held DATA that came before
-    bool stop = false;       // the rest of the packet is not looked at
-    bool data = false;       // the packet held DATA
+    std::size_t path = 0;      // index of the source's path, path count when it is none
+    Reply* reply = nullptr;    // begun for this packet
+    std::size_t error_at = 0;  // where the ERROR begins that ends the reply; 0: none
+    bool duplicate = false;    // the packet held DATA that came before
+    bool stop = false;         // the rest of the packet is not looked at
+    bool data = false;         // the packet held DATA
 };
 
 }  // namespace signalbox::sctp

@@ -17,6 +17,17 @@ bool Association::knows_all(std::span<const IpAddress> addresses) const {
                        [this](const IpAddress& a) { return paths_.find(a) < paths_.size(); });
 }
 
+/// 5.2.4.1, 3.3.10.11: ABORT that names the addresses which the association did not have.
+void Association::refuse_restart(wire::PacketWriter& out,
+                                 std::span<const IpAddress> addresses) const {
+    out.begin_chunk(wire::ChunkType::abort);
+    out.begin_parameter(wire::code(wire::Cause::restart_with_new_addresses));
+    for (const IpAddress& address : addresses)
+        if (paths_.find(address) == paths_.size()) wire::write_bare_address(out, address);
+    out.end_parameter();
+    out.end_chunk();
+}
+
 /// HS-5. Nothing of the association changes.
 void Association::on_init(Environment& env, ReceivePass& pass, const wire::Chunk& chunk) {
     const auto init = wire::parse_init(chunk.value);
@@ -37,7 +48,7 @@ void Association::on_init(Environment& env, ReceivePass& pass, const wire::Chunk
                            {local_port_, remote_port_, init->tag}};
     if (state_ != State::cookie_wait && !knows_all(parameters.list())) {  // 5.2.1, 5.2.2; H14
         env.counters.drop(Drop::restart_new_addresses);
-        wire::write_abort(out, false, wire::Cause::restart_with_new_addresses);
+        refuse_restart(out, parameters.list());
     } else {
         const bool setting_up = state_ == State::cookie_wait || state_ == State::cookie_echoed;
         InitAckIdentity identity;
@@ -185,14 +196,16 @@ void Association::restart(Environment& env, ReceivePass& pass, const CookieConte
         pass.reply->size = static_cast<std::uint16_t>(out.size());
         return;
     }
-    if (!knows_all(std::span{cookie.addresses}.first(cookie.address_count))) {
+    const auto addresses = std::span{cookie.addresses}.first(cookie.address_count);
+    if (!knows_all(addresses)) {
+        constexpr std::size_t kRoom = 16 + 20 * kMaxRemoteAddresses;
         pass.stop = true;
         env.counters.drop(Drop::restart_new_addresses);
-        pass.reply = reply_for(env, pass.packet, cookie.remote_tag, 16);
+        pass.reply = reply_for(env, pass.packet, cookie.remote_tag, kRoom);
         if (pass.reply == nullptr) return;
         wire::PacketWriter out{{pass.reply->bytes(), pass.reply->capacity},
                                {local_port_, remote_port_, cookie.remote_tag}};
-        wire::write_abort(out, false, wire::Cause::restart_with_new_addresses);
+        refuse_restart(out, addresses);
         pass.reply->size = static_cast<std::uint16_t>(out.size());
         return;
     }

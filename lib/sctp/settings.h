@@ -27,11 +27,15 @@ struct Profile {
     std::uint16_t max_init_retransmits = 8;
     std::uint16_t potentially_failed_after =
         5;  // RFC 7829 PF.Max; equal to path_max_retransmits: off
+    std::uint16_t primary_switchover_after = 0xffff;  // RFC 7829 PSMR; 65535: never
     Duration heartbeat_interval = 30'000ms;
     Duration sack_delay = 200ms;
     Duration cookie_life = 60'000ms;
     /// A peer that answers and consumes nothing for so long is aborted (D09); 0: never (RFC 9260).
     Duration stall_limit{};
+    /// What cannot be delivered because a part is missing waits so long (D03, D07); 0: for ever.
+    /// Longer than a peer needs to give up, so that no mere outage ends an association.
+    Duration reassembly_limit{};
     std::uint16_t streams_out = 16;
     std::uint16_t streams_in = 65535;
     std::uint32_t receive_window_bytes = 256 * 1024;
@@ -56,7 +60,8 @@ inline constexpr Profile kProfileSigtranLan{.rto_initial = 120ms,
                                             .potentially_failed_after = 0,
                                             .heartbeat_interval = 1000ms,
                                             .sack_delay = 50ms,
-                                            .stall_limit = 10'000ms};
+                                            .stall_limit = 10'000ms,
+                                            .reassembly_limit = 30'000ms};
 inline constexpr Profile kProfileSigtranWan{.rto_initial = 500ms,
                                             .rto_min = 300ms,
                                             .rto_max = 2000ms,
@@ -65,6 +70,7 @@ inline constexpr Profile kProfileSigtranWan{.rto_initial = 500ms,
                                             .potentially_failed_after = 1,
                                             .heartbeat_interval = 5000ms,
                                             .sack_delay = 150ms,
-                                            .stall_limit = 10'000ms};
+                                            .stall_limit = 10'000ms,
+                                            .reassembly_limit = 60'000ms};
 
 }  // namespace signalbox::sctp

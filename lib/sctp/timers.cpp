@@ -21,8 +21,11 @@ void Association::count_failure(Environment& env, Effects& effects, std::size_t 
     if (path.confirmed && path.active && !path.potentially_failed &&
         env.profile.potentially_failed_after < env.profile.path_max_retransmits &&
         path.error_count > env.profile.potentially_failed_after) {
-        path.potentially_failed = true;  // RFC 7829 5: probed every RTO from now on
+        path.potentially_failed = true;  // RFC 7829 3: probed every RTO from now on
         path.hb_wanted = path.hb_timeout == kNever;
+        if (path.hb_due != kNever) path.schedule_heartbeat(env);
+        env.counters.add(Count::paths_potentially_failed);
+        effects.add(Event::path_potentially_failed, static_cast<std::uint8_t>(index));
     }
     if (path.active && path.error_count > env.profile.path_max_retransmits) {  // 8.2
         path.active = false;
@@ -31,7 +34,18 @@ void Association::count_failure(Environment& env, Effects& effects, std::size_t 
             effects.add(Event::path_down, static_cast<std::uint8_t>(index));
         }
     }
-    if (over_association_limit(env)) finish(env, effects, Event::lost);  // 8.1
+    if (over_association_limit(env)) return finish(env, effects, Event::lost);  // 8.1
+    const Path& primary = paths_[paths_.primary()];
+    if (primary.error_count > env.profile.primary_switchover_after) switch_primary(env, effects);
+}
+
+/// RFC 7829 5: a primary that failed for long does not get its traffic back when it recovers.
+void Association::switch_primary(Environment& env, Effects& effects) {
+    const std::size_t next = paths_.for_data();
+    if (next == paths_.primary() || !paths_[next].usable_for_data()) return;
+    paths_.set_primary(next);
+    env.counters.add(Count::primaries_switched);
+    effects.add(Event::primary_changed, static_cast<std::uint8_t>(next));
 }
 
 void Association::path_answered(Environment& env, Effects& effects, std::size_t index) {
@@ -46,6 +60,8 @@ void Association::path_answered(Environment& env, Effects& effects, std::size_t 
             env.counters.add(Count::paths_restored);
             effects.add(Event::path_up, static_cast<std::uint8_t>(index));
         }
+    } else if (was_probed) {
+        effects.add(Event::path_up, static_cast<std::uint8_t>(index));
     }
     if (was_probed && path.hb_due != kNever) path.schedule_heartbeat(env);
 }
@@ -88,10 +104,14 @@ void Association::on_t3(Environment& env, Effects& effects, std::size_t index) {
 }
 
 /// RFC 3758 3.5 F: FORWARD TSN is guarded as DATA is. With DATA in flight T3 does the counting.
-void Association::on_forward_timer(Environment& env, Effects& effects) {
+/// `charged`: bit of each path that counted a failure just now.
+void Association::on_forward_timer(Environment& env, Effects& effects, std::uint32_t charged) {
     out_.forward_again();
-    if (paths_.flight_bytes() != 0) return;
     const std::size_t index = out_.forward_path();
+    // A HEARTBEAT beside it does the counting, as DATA in flight does.
+    if (paths_.flight_bytes() != 0 || paths_[index].hb_timeout != kNever ||
+        (charged >> index & 1) != 0)
+        return;
     paths_[index].back_off(env.profile);
     count_failure(env, effects, index);
 }
@@ -162,7 +182,14 @@ void Association::advance(Environment& env, Effects& effects) {
         check();
         return;
     }
+    if (in_.stall_deadline() <= env.now && in_.is_stalled(env)) {
+        env.counters.drop(Drop::reassembly_stalled);
+        abort_with(env, effects, wire::code(wire::Cause::protocol_violation));
+        check();
+        return;
+    }
     if (control_timer_ <= env.now) on_control_timer(env, effects);
+    std::uint32_t charged_paths = 0;
     for (std::size_t i = 0; i < paths_.size() && state_ != State::closed; ++i) {
         Path& path = paths_[i];
         bool charged = false;  // at most one failure a path, however late this call is
@@ -175,8 +202,10 @@ void Association::advance(Environment& env, Effects& effects) {
             if (!charged) {
                 path.back_off(env.profile);
                 count_failure(env, effects, i);
+                charged = true;
             }
         }
+        charged_paths |= std::uint32_t{charged} << i;
         if (state_ != State::closed && path.hb_due <= env.now) on_heartbeat_due(env, i);
         if (path.mtu.deadline() <= env.now) path.mtu.expire(env.now, path.usable_for_data());
     }
@@ -184,7 +213,7 @@ void Association::advance(Environment& env, Effects& effects) {
         if (verify_due_ <= env.now) verify_next_path(env);
         if (in_.sack_deadline() <= env.now) in_.sack_at_once();
         if (out_.probe_deadline() <= env.now) out_.probe_now();
-        if (out_.forward_deadline() <= env.now) on_forward_timer(env, effects);
+        if (out_.forward_deadline() <= env.now) on_forward_timer(env, effects, charged_paths);
     }
     if (state_ != State::closed && reconfig_ != nullptr && reconfig_->timer <= env.now)
         on_reconfig_timer(env, effects);

@@ -64,6 +64,15 @@ constexpr void write_address(PacketWriter& out, const IpAddress& address) {
         out.parameter(code(ParameterType::ipv6_address), all);
 }
 
+/// The same within an open cause, which a parameter cannot be opened in (3.3.10.11).
+constexpr void write_bare_address(PacketWriter& out, const IpAddress& address) {
+    const Bytes all{address.bytes};
+    const Bytes value = address.is_v4() ? all.subspan(12) : all;
+    out.u16(code(address.is_v4() ? ParameterType::ipv4_address : ParameterType::ipv6_address));
+    out.u16(static_cast<std::uint16_t>(kTlvHeader + value.size()));
+    out.bytes(value);
+}
+
 struct AddressTypes {
     bool ipv4 = false;
     bool ipv6 = false;

@@ -230,6 +230,8 @@ TEST_CASE(
     REQUIRE(answers.size() == 1);
     CHECK(answers[0].first_type() == 6);
     CHECK(answers[0].bytes[17] == 11);
+    const std::vector<std::uint8_t> names{answers[0].bytes.begin() + 16, answers[0].bytes.end()};
+    CHECK(names == std::vector<std::uint8_t>{0, 11, 0, 12, 0, 5, 0, 8, 10, 0, 1, 1});  // 3.3.10.11
     CHECK(pair.z.drops(Drop::restart_new_addresses) == 1);
     CHECK(pair.z.state() == State::established);
 }

@@ -145,3 +145,48 @@ TEST_CASE(
         }
     }
 }
+
+TEST_CASE("PKT-3: all that one packet has to be reported goes in one ERROR, each with its cause") {
+    Pair pair{41};
+    pair.connect();
+    InFlight packet = packet_to_z(pair);
+    append_chunk(packet, 0xfe, 0, {1, 2, 3});
+    append_chunk(packet, 0xff, 0, {4});
+    pair.z.input(packet);
+    const auto answers = pair.capture();
+    REQUIRE(answers.size() == 1);
+    wire::ChunkWalker walker{std::span{answers[0].bytes}.subspan(12)};
+    const auto error = walker.next();
+    REQUIRE(error);
+    CHECK(error->type == 9);
+    CHECK_FALSE(walker.next());
+    const std::vector<std::uint8_t> causes{error->value.begin(), error->value.end()};
+    CHECK(causes == std::vector<std::uint8_t>{0, 6, 0, 11, 0xfe, 0, 0, 7, 1, 2, 3, 0,  //
+                                              0, 6, 0, 9,  0xff, 0, 0, 5, 4});
+}
+
+TEST_CASE("REL-22: DATA of a stream that is not there draws ERROR and SACK in one packet") {
+    Pair pair{42};
+    pair.connect();
+    pair.a.send(0, "x");
+    InFlight packet = pair.capture().front();
+    wire::store_u16(packet.bytes, 12 + 8, 60000);
+    pair.z.input(packet);
+    const auto answers = pair.capture();
+    REQUIRE(answers.size() == 1);
+    CHECK(answers[0].has(wire::ChunkType::error));
+    CHECK(answers[0].has(wire::ChunkType::sack));
+}
+
+TEST_CASE("REL-22: what a HEARTBEAT and DATA in one packet draw goes in one packet too") {
+    Pair pair{43};
+    pair.connect();
+    pair.a.send(0, "x");
+    InFlight packet = pair.capture().front();
+    append_chunk(packet, 4, 0, {0, 1, 0, 8, 1, 2, 3, 4});
+    pair.z.input(packet);
+    const auto answers = pair.capture();
+    REQUIRE(answers.size() == 1);
+    CHECK(answers[0].has(wire::ChunkType::heartbeat_ack));
+    CHECK(answers[0].has(wire::ChunkType::sack));
+}
