@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An application server: a process of tests/interop/usrsctp_asp.cpp in a host of its own."""
+"""An application server: a process of tests/interop/asp.cpp in a host of its own."""
 import json
 import os
 import signal

@@ -25,6 +25,7 @@ class PeerEntry:
     name: str
     asp_id: int
     addresses: list
+    connect: bool = False  # the daemon opens the association
 
 
 @dataclass
@@ -94,7 +95,7 @@ def write(ports, servers, every_cpu=False, patient=False):
                 f'  - name: {peer.name}',
                 '    listener: sigtran',
                 f'    addresses: {_listed(peer.addresses)}',
-                '    remote_port: any',
+                '    connect: true' if peer.connect else '    remote_port: any',
                 f'    asp_id: {peer.asp_id}',
                 '    role: asp',
                 '    profile: site',

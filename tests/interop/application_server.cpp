@@ -51,8 +51,21 @@ bool ApplicationServer::wait(double for_s, Condition condition) {
     return true;
 }
 
+/// The gateway opens the association.
+bool ApplicationServer::await_association() {
+    SctpSocket listener(options_.local, options_.local_port, options_.streams);
+    const auto accepted = listener.listen() ? listener.accept() : std::nullopt;
+    if (!accepted) return false;
+    socket_ = std::make_unique<SctpSocket>(*accepted);
+    seen_ = Seen{};
+    seen_.up = true;
+    receiver_ = std::thread([this] { receive_all(); });
+    return true;
+}
+
 // INIT is sent again by the stack; a new attempt is made only after a refusal.
 bool ApplicationServer::associate() {
+    if (options_.listen) return await_association();
     while (!out_of_time()) {
         socket_.reset();  // closed before the next one binds the same port
         socket_ =

@@ -37,6 +37,7 @@ class ApplicationServer {
 
     bool bring_up();
     bool associate();
+    bool await_association();
     bool wait_to_start();
     void send_traffic();
     bool send_one(std::uint64_t index);

@@ -17,11 +17,11 @@ constexpr const char* kUsage =
     "  [--asp-id N] [--rc N] [--traffic-mode N|none] [--opc PC] [--dpc PC] [--ni N]\n"
     "  [--send COUNT|unlimited] [--rate PER_SECOND] [--payload BYTES] [--expect COUNT]\n"
     "  [--sls-count N] [--share] [--record FILE] [--start-file FILE] [--no-audit]\n"
-    "  [--linger S] [--timeout S] [--stall S] [--progress]\n"
+    "  [--listen] [--linger S] [--timeout S] [--stall S] [--progress]\n"
     "  [--rto-min MS] [--rto-max MS] [--path-retransmits N] [--heartbeat MS]\n";
 
 [[noreturn]] void refuse(const std::string& why) {
-    std::fprintf(stderr, "usrsctp_asp: %s\n%s", why.c_str(), kUsage);
+    std::fprintf(stderr, "asp: %s\n%s", why.c_str(), kUsage);
     std::exit(64);
 }
 
@@ -97,6 +97,7 @@ std::map<std::string, Setter> values_of(Options& o) {
 
 std::map<std::string, std::function<void()>> switches_of(Options& o) {
     return {
+        {"--listen", [&o] { o.listen = true; }},
         {"--share", [&o] { o.share = true; }},
         {"--no-audit", [&o] { o.audit = false; }},
         {"--progress", [&o] { o.progress = true; }},
@@ -122,7 +123,8 @@ Options parse_options(int argc, char** argv) {
         }
     }
     if (options.local.empty()) refuse("--local is missing");
-    if (options.remote.empty() && !options.gateway) refuse("--remote is missing");
+    if (options.remote.empty() && !options.gateway && !options.listen)
+        refuse("--remote is missing");
     if (options.payload_bytes < kStampBytes) refuse("--payload is at least 24");
     if (options.sls_count < 1 || options.sls_count > 256) refuse("--sls-count is 1 to 256");
     return options;

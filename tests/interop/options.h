@@ -32,7 +32,8 @@ struct Options {
     std::size_t payload_bytes = 100;
     std::uint64_t expect = 0;
     std::uint32_t sls_count = 16;
-    bool share = false;  // one of several that share the flows: what it has not seen is not lost
+    bool listen = false;  // the gateway opens the association; --remote is not needed then
+    bool share = false;   // one of several that share the flows: what it has not seen is not lost
     std::string start_file;  // sending starts when it exists
     bool audit = true;       // sending starts when DAUD is answered by DAVA
     std::string record;  // 16 octets per message received: sender(4) sls(4) sequence(8), big-endian

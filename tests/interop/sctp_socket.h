@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A one-to-one SCTP socket of libusrsctp over raw IP. One stack per network namespace: two
+// A one-to-one SCTP socket of a foreign stack: of libusrsctp over raw IP (usrsctp_socket.cpp), or
+// of the Linux kernel (linux_socket.cpp). One stack of libusrsctp per network namespace: two
 // raw-socket stacks in one namespace would both answer every packet.
 #pragma once
 #include <cstdint>
@@ -8,8 +9,6 @@
 #include <vector>
 
 #include "m3ua.h"
-
-struct socket;
 
 namespace interop {
 
@@ -35,7 +34,8 @@ class SctpSocket {
     /// the stack refuses.
     SctpSocket(const std::vector<std::string>& local, std::uint16_t local_port,
                std::uint16_t streams);
-    explicit SctpSocket(struct socket* accepted) : socket_(accepted) {}
+    using Handle = std::intptr_t;  // a pointer of the library, a descriptor of the kernel
+    explicit SctpSocket(Handle accepted) : handle_(accepted) {}
     SctpSocket(const SctpSocket&) = delete;
     SctpSocket& operator=(const SctpSocket&) = delete;
     ~SctpSocket();
@@ -43,7 +43,7 @@ class SctpSocket {
     /// Starts the handshake; receive() then tells up or lost.
     bool connect(const std::vector<std::string>& remote, std::uint16_t port);
     bool listen();
-    struct socket* accept();
+    std::optional<Handle> accept();  // blocks
 
     /// Blocks.
     Received receive();
@@ -57,7 +57,7 @@ class SctpSocket {
 
  private:
     void option(int name, const void* value, std::size_t size);
-    struct socket* socket_ = nullptr;
+    Handle handle_ = 0;
 };
 
 }  // namespace interop

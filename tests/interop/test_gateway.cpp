@@ -17,7 +17,7 @@ using m3ua::Kind;
 using m3ua::Tag;
 
 struct Peer {
-    explicit Peer(struct socket* accepted) : association(accepted) {}
+    explicit Peer(SctpSocket::Handle accepted) : association(accepted) {}
     SctpSocket association;
     bool active = false;
     std::optional<std::uint32_t> routing_context;
@@ -123,9 +123,9 @@ int run_test_gateway(const Options& options, const volatile std::atomic<bool>& s
     if (!listener->listen()) return 1;
     std::thread([listener] {
         for (;;) {
-            struct socket* const accepted = listener->accept();
-            if (accepted == nullptr) return;
-            const auto peer = std::make_shared<Peer>(accepted);
+            const auto accepted = listener->accept();
+            if (!accepted) return;
+            const auto peer = std::make_shared<Peer>(*accepted);
             {
                 const std::lock_guard lock(gateway.mutex);
                 gateway.peers.push_back(peer);

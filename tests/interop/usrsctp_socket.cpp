@@ -50,6 +50,10 @@ m3ua::Bytes pack(const std::vector<std::string>& addresses, std::uint16_t port) 
     return packed;
 }
 
+struct socket* of(std::intptr_t handle) {
+    return reinterpret_cast<struct socket*>(handle);
+}
+
 int family_of(const std::vector<std::string>& addresses) {
     for (const std::string& a : addresses)
         if (a.find(':') != std::string::npos) return AF_INET6;
@@ -93,14 +97,16 @@ void start_stack(const StackSettings& settings) {
 SctpSocket::SctpSocket(const std::vector<std::string>& local, std::uint16_t local_port,
                        std::uint16_t streams) {
     const int family = family_of(local);
-    socket_ = usrsctp_socket(family, SOCK_STREAM, IPPROTO_SCTP, nullptr, nullptr, 0, nullptr);
-    if (socket_ == nullptr) die("usrsctp_asp: socket");
+    struct socket* const made =
+        usrsctp_socket(family, SOCK_STREAM, IPPROTO_SCTP, nullptr, nullptr, 0, nullptr);
+    if (made == nullptr) die("usrsctp_asp: socket");
+    handle_ = reinterpret_cast<Handle>(made);
     const int on = 1;
     const int off = 0;
     if (family == AF_INET6)
-        usrsctp_setsockopt(socket_, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    usrsctp_setsockopt(socket_, SOL_SOCKET, SO_SNDBUF, &kBuffer, sizeof kBuffer);
-    usrsctp_setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &kBuffer, sizeof kBuffer);
+        usrsctp_setsockopt(of(handle_), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+    usrsctp_setsockopt(of(handle_), SOL_SOCKET, SO_SNDBUF, &kBuffer, sizeof kBuffer);
+    usrsctp_setsockopt(of(handle_), SOL_SOCKET, SO_RCVBUF, &kBuffer, sizeof kBuffer);
     option(SCTP_NODELAY, &on, sizeof on);
     option(SCTP_RECVRCVINFO, &on, sizeof on);
     sctp_initmsg init{};
@@ -116,17 +122,18 @@ SctpSocket::SctpSocket(const std::vector<std::string>& local, std::uint16_t loca
     }
     m3ua::Bytes packed = pack(local, local_port);
     void* addresses = packed.data();
-    if (usrsctp_bindx(socket_, static_cast<sockaddr*>(addresses), static_cast<int>(local.size()),
-                      SCTP_BINDX_ADD_ADDR) != 0)
+    if (usrsctp_bindx(of(handle_), static_cast<sockaddr*>(addresses),
+                      static_cast<int>(local.size()), SCTP_BINDX_ADD_ADDR) != 0)
         die("usrsctp_asp: bindx");
 }
 
 SctpSocket::~SctpSocket() {
-    usrsctp_close(socket_);
+    usrsctp_close(of(handle_));
 }
 
 void SctpSocket::option(int name, const void* value, std::size_t size) {
-    if (usrsctp_setsockopt(socket_, IPPROTO_SCTP, name, value, static_cast<socklen_t>(size)) != 0)
+    if (usrsctp_setsockopt(of(handle_), IPPROTO_SCTP, name, value, static_cast<socklen_t>(size)) !=
+        0)
         die("usrsctp_asp: setsockopt");
 }
 
@@ -134,17 +141,19 @@ bool SctpSocket::connect(const std::vector<std::string>& remote, std::uint16_t p
     m3ua::Bytes packed = pack(remote, port);
     const void* addresses = packed.data();
     sctp_assoc_t id = 0;
-    return usrsctp_connectx(socket_, static_cast<const sockaddr*>(addresses),
+    return usrsctp_connectx(of(handle_), static_cast<const sockaddr*>(addresses),
                             static_cast<int>(remote.size()), &id) == 0 ||
            errno == EINPROGRESS;
 }
 
 bool SctpSocket::listen() {
-    return usrsctp_listen(socket_, 8) == 0;
+    return usrsctp_listen(of(handle_), 8) == 0;
 }
 
-struct socket* SctpSocket::accept() {
-    return usrsctp_accept(socket_, nullptr, nullptr);
+std::optional<SctpSocket::Handle> SctpSocket::accept() {
+    struct socket* const accepted = usrsctp_accept(of(handle_), nullptr, nullptr);
+    if (accepted == nullptr) return std::nullopt;
+    return reinterpret_cast<Handle>(accepted);
 }
 
 Received SctpSocket::receive() {
@@ -159,7 +168,7 @@ Received SctpSocket::receive() {
         socklen_t info_size = sizeof info;
         unsigned info_type = 0;
         int flags = 0;
-        const ssize_t n = usrsctp_recvv(socket_, buffer.data(), buffer.size(),
+        const ssize_t n = usrsctp_recvv(of(handle_), buffer.data(), buffer.size(),
                                         static_cast<sockaddr*>(from_address), &from_size, &info,
                                         &info_size, &info_type, &flags);
         if (n < 0 && (errno == ENOTCONN || errno == EINTR || errno == EAGAIN) &&
@@ -187,7 +196,7 @@ bool SctpSocket::send(m3ua::View bytes, std::uint16_t stream) {
     sctp_sndinfo info{};
     info.snd_sid = stream;
     info.snd_ppid = htonl(m3ua::kPayloadProtocol);
-    while (usrsctp_sendv(socket_, bytes.data(), bytes.size(), nullptr, 0, &info, sizeof info,
+    while (usrsctp_sendv(of(handle_), bytes.data(), bytes.size(), nullptr, 0, &info, sizeof info,
                          SCTP_SENDV_SNDINFO, 0) < 0) {
         if (errno != EAGAIN && errno != EINTR) return false;
         usleep(1000);
@@ -198,20 +207,20 @@ bool SctpSocket::send(m3ua::View bytes, std::uint16_t stream) {
 std::uint16_t SctpSocket::outgoing_streams() const {
     sctp_status status{};
     socklen_t size = sizeof status;
-    if (usrsctp_getsockopt(socket_, IPPROTO_SCTP, SCTP_STATUS, &status, &size) != 0) return 0;
+    if (usrsctp_getsockopt(of(handle_), IPPROTO_SCTP, SCTP_STATUS, &status, &size) != 0) return 0;
     return status.sstat_outstrms;
 }
 
 std::optional<std::uint32_t> SctpSocket::unacknowledged() const {
     sctp_status status{};
     socklen_t size = sizeof status;
-    if (usrsctp_getsockopt(socket_, IPPROTO_SCTP, SCTP_STATUS, &status, &size) != 0)
+    if (usrsctp_getsockopt(of(handle_), IPPROTO_SCTP, SCTP_STATUS, &status, &size) != 0)
         return std::nullopt;
     return status.sstat_unackdata;
 }
 
 void SctpSocket::shutdown() {
-    usrsctp_shutdown(socket_, SHUT_WR);
+    usrsctp_shutdown(of(handle_), SHUT_WR);
 }
 
 }  // namespace interop

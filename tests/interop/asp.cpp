@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A test peer on a foreign SCTP stack (libusrsctp over raw IP) with M3UA of its own. Its last line
-// on standard output is a JSON object; it exits 0 only when traffic was neither lost, duplicated,
+// A test peer on a foreign SCTP stack (see sctp_socket.h) with M3UA of its own. Its last line on
+// standard output is a JSON object; it exits 0 only when traffic was neither lost, duplicated,
 // reordered nor changed.
 #include <unistd.h>
 
