@@ -21,7 +21,7 @@ const sigtran::Quirks kNoQuirks{};
 }  // namespace
 
 Routed Worker::State::deliver(Slot& from, const sctp::Message& message, Time now) {
-    offered = false;
+    offered = waits_for_control = false;
     const Routed routed = take_in(from, message, now);
     if (routed == Routed::again) return routed;
     enter(from.peer, PeerEntry::received);
@@ -37,8 +37,8 @@ Routed Worker::State::take_in(Slot& from, const sctp::Message& message, Time now
     if (message.ppid != kPpidM3ua && !tolerated)
         return counters.drop(Drop::ppid_unexpected), Routed::done;
     if (from.peer == kNoPeer) return counters.drop(Drop::m3ua_unexpected), Routed::done;
-    if (from.owes_report)
-        return Routed::again;  // control must know the association before its messages
+    waits_for_control = from.owes_report;  // it must know the association before its messages
+    if (waits_for_control) return Routed::again;
     if (settings().peers[from.peer.value].m3ua.beat_interval != Duration{})
         mine.heard[from.peer.value].store(now.time_since_epoch().count(),
                                           std::memory_order_relaxed);
@@ -56,7 +56,8 @@ Routed Worker::State::to_control(Slot& from, const sctp::Message& message, Recor
         .kind = kind, .why = why, .stream = message.stream, .ref = ref_of(from), .peer = from.peer};
     const Site site =
         kind == RecordKind::management ? Site::ring_management : Site::ring_refused_data;
-    return push(site, mine.to_control, header, message.data) ? Routed::done : Routed::again;
+    waits_for_control = !push(site, mine.to_control, header, message.data);
+    return waits_for_control ? Routed::again : Routed::done;
 }
 
 Routed Worker::State::deliver_data(Slot& from, const sctp::Message& message, Time now) {
@@ -317,7 +318,8 @@ bool Worker::State::drain_ready(Slot& slot, Time now) {
         if (!message) return true;
         full_peer = kNoPeer;
         if (deliver(slot, *message, now) == Routed::again) {
-            if (now - slot.blocked_since < kHoldLimit || !slot.blocked) {
+            // Control takes what is there, however long it needs when 100,000 ASPs come at once.
+            if (waits_for_control || now - slot.blocked_since < kHoldLimit || !slot.blocked) {
                 block(slot, now);
                 return false;
             }

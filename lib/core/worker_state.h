@@ -170,6 +170,7 @@ struct Worker::State {
     Slot* salvaging = nullptr;  // one after the other: see join()
     std::uint64_t salvages = 0;
     Time turn_time{};                 // of the turn that goes on
+    bool waits_for_control = false;   // the message being delivered, for room in its ring
     bool offered = false;             // the message being delivered has met its AS
     PeerIndex full_peer = kNoPeer;    // whose full send queue the message being routed met
     std::vector<Time> full_too_long;  // by peer, sized once: see to_peer()

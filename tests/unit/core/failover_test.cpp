@@ -241,6 +241,36 @@ TEST_CASE("what control must know waits for room in its ring and keeps its cause
     for (std::uint32_t i = 2; i < 6; ++i) bring_up(lab, *late[i - 2], 100 + i);
 }
 
+TEST_CASE("REL-01: management messages wait for control as long as it takes; none is discarded") {
+    CoreLab lab(one_asp_per_server(40), {});
+    Asp& loud = lab.start(PeerIndex{0});
+    bring_up(lab, loud, 100);
+    std::deque<Asp*> others;
+    for (std::uint32_t p = 1; p < 40; ++p) others.push_back(&lab.start(PeerIndex{p}));
+    lab.run(300ms);
+
+    lab.control_paused = true;
+    std::vector<std::uint8_t> beat{1, 0, 3, 3, 0, 0, 0xea, 0x68, 0, 9, 0xea, 0x60};
+    beat.resize(60008);
+    for (int i = 0; i < 20; ++i) {
+        lab.send(loud, StreamId{0}, beat);
+        lab.run(20ms);
+    }
+    for (Asp* asp : others) {
+        lab.send(*asp, StreamId{0}, m3ua::aspup(asp->peer.value + 1));
+        lab.send(*asp, StreamId{0}, m3ua::aspac(100 + asp->peer.value));
+    }
+    lab.run(8s, 5ms);  // longer than DATA is held
+    lab.control_paused = false;
+    lab.run(3s, 5ms);
+    INFO(lab.counters());
+    CHECK(lab.drops(Drop::peer_congested) == 0);
+    for (const Asp* asp : others) {
+        const auto is_ack = [](const auto& m) { return m3ua::is(m, 4, 3); };
+        CHECK(std::any_of(asp->received.begin(), asp->received.end(), is_ack));
+    }
+}
+
 TEST_CASE("DAT-1, STR-2: a gateway whose pages run out for a while loses no message") {
     // The pages of a worker come from control: when that does not get to run, none come.
     CoreLab lab(one_asp_per_server(2), {.memory_bytes = 2u << 20});
