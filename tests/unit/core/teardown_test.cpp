@@ -20,8 +20,8 @@ namespace {
 constexpr std::uint32_t kSteady = 4;  // peers that go on all the time; peer 0 hears of the others
 constexpr std::uint32_t kComers = 3;  // one for each way to end
 constexpr std::uint32_t kWidestStreams = 65535;
-constexpr std::uint32_t kStreamsPerPage = 512;  // of the receiving half
-constexpr std::size_t kPagesUsed = 128;
+constexpr std::uint32_t kStreamsPerPage = 1024;  // of the receiving half
+constexpr std::size_t kPagesUsed = 64;
 constexpr int kRounds = 40;
 
 enum class Ending { shutdown, abort, restart };
