@@ -190,3 +190,29 @@ TEST_CASE("REL-22: what a HEARTBEAT and DATA in one packet draw goes in one pack
     CHECK(answers[0].has(wire::ChunkType::heartbeat_ack));
     CHECK(answers[0].has(wire::ChunkType::sack));
 }
+
+TEST_CASE(
+    "A01, A04: ASCONF that nobody agreed on is unknown whatever it holds: skipped, reported") {
+    Pair pair{44};
+    pair.connect();
+    const std::vector<std::vector<std::uint8_t>> values{
+        {},                                                   // no serial, no address
+        {0, 0, 0, 1},                                         // no address
+        {0, 0, 0, 1, 0, 5, 0, 4},                             // an address without bytes
+        {0, 0, 0, 1, 0, 5, 0, 8, 10, 0, 0, 1, 0xc0, 1, 0, 9}  // a length that lies
+    };
+    for (const auto& value : values)
+        for (const std::uint8_t type : {std::uint8_t{0xc1}, std::uint8_t{0x80}}) {
+            InFlight packet = packet_to_z(pair);
+            append_chunk(packet, type, 0, value);
+            append_chunk(packet, 4, 0, {0, 1, 0, 8, 1, 2, 3, 4});  // what follows is looked at
+            pair.z.input(packet);
+            const auto answers = pair.capture();
+            REQUIRE(answers.size() == 1);
+            CHECK(answers[0].has(wire::ChunkType::error) == (type == 0xc1));
+            CHECK(answers[0].has(wire::ChunkType::heartbeat_ack));
+        }
+    CHECK(pair.z.drops(Drop::chunk_unknown) == 2 * values.size());
+    CHECK(pair.z.state() == State::established);
+    CHECK(pair.z.association->path_count() == 1);
+}
