@@ -99,7 +99,9 @@ void Node::Shared::association_up(const Record& record, Time now) {
     reconnect_wait[h.peer.value] = {};
     PeerLink& link = links.edit(h.peer.value);
     const bool replaced = link.up && !(link.ref == h.ref);
-    if (replaced) {
+    if (replaced && h.kind == RecordKind::association_restarted) {
+        lost_links.emplace_back(h.peer, link.ref);
+    } else if (replaced) {
         // A peer has one association: the newest. The old one's ASP is gone with its process.
         lost_links.emplace_back(h.peer, link.ref);
         gateway->association_lost(h.peer, now);
@@ -126,7 +128,9 @@ void Node::Shared::association_ended(const Record& record, Time now) {
     if (settings().peers[h.peer.value].connect && !draining)
         reconnect_at[h.peer.value] = now + next_reconnect(h.peer);
     PeerLink& link = links.edit(h.peer.value);
-    if (!link.up || !(link.ref == h.ref)) return;  // an older association of this peer
+    // An older association of this peer; or one that restarted and ended before we heard of that.
+    const bool same_place = link.ref.worker == h.ref.worker && link.ref.slot == h.ref.slot;
+    if (!link.up || !same_place) return;
     link.up = false;
     links_changed = true;
     lost_links.emplace_back(h.peer, h.ref);

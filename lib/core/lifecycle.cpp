@@ -127,7 +127,14 @@ void Worker::State::happened(Slot& slot, const sctp::EventRecord& event, Time no
             report(slot, RecordKind::association_up, now);
             break;
         case sctp::Event::restarted:
-            report(slot, RecordKind::association_restarted, now);
+            // What the published snapshot names is the old one, whose ASP is gone with its process:
+            // nothing finds it any more. Control learns of the new one when what was on its way to
+            // the old one waits in its servers' queues.
+            ++slot.generation;
+            slot.restarting = true;
+            slot.pending_report = RecordKind::association_restarted;
+            slot.owes_report = true;
+            owe(slot);
             break;
         case sctp::Event::paths_changed:
             index_later(slot, index_paths(slot));
@@ -230,6 +237,10 @@ bool Worker::State::settle(Time now) {
     const std::size_t slice = std::min(unsettled.size(), kSlotsPerTurn);
     for (std::size_t n = 0; n < slice; ++n) {
         Slot& slot = unsettled.pop();
+        if (slot.restarting && !slot.ended && !salvage_restarted(slot, now)) {
+            unsettled.push(slot);
+            continue;
+        }
         if (slot.owes_report && push_report(slot, now)) slot.owes_report = false;
         const bool indexed = index_owed(slot);
         if (slot.owes_report || !indexed) {

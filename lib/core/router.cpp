@@ -287,6 +287,19 @@ bool Worker::State::salvage(Slot& slot, Time now) {
     return true;
 }
 
+/// The same for a peer that restarted. When the new association ends meanwhile, salvage() takes the
+/// messages of both.
+bool Worker::State::salvage_restarted(Slot& slot, Time now) {
+    if (salvaging == nullptr) ++salvages;
+    if (salvaging != nullptr && salvaging != &slot) return false;
+    salvaging = &slot;
+    if (!take_back(slot, now)) return false;
+    salvaging = nullptr;
+    slot.restarting = false;
+    mark_dirty(slot);  // control is told of the queue's level from here on
+    return true;
+}
+
 bool Worker::State::take_back(Slot& slot, Time now) {
     constexpr std::size_t kPerTurn = 256;
     sctp::Environment env = environment(slot, now);

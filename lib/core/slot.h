@@ -46,6 +46,7 @@ struct alignas(64) Slot : TimerNode {
     bool salvaged = false;     // ended, and what it had not delivered waits in its servers' queues
     bool owes_report = false;  // control must still learn about `pending_report`
     bool unindexed = false;    // owes table entries
+    bool restarting = false;   // its peer restarted, and what waited for the old one comes back
     RecordKind pending_report{};
     EventKind end_event{};  // why it ended
     std::uint16_t end_cause = 0;
@@ -67,7 +68,7 @@ struct alignas(64) Slot : TimerNode {
         nodes_inserted = 0;
         congestion_level = 0;
         dirty = blocked = established = client = ended = salvaged = owes_report = false;
-        unsettled = unindexed = false;
+        unsettled = unindexed = restarting = false;
         congested.store(false, std::memory_order_relaxed);
     }
     /// Asks for what a packet or a time-out of the association touches. (The table's lookup has

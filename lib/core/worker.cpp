@@ -203,7 +203,8 @@ void Worker::State::judge_congestion(Slot& slot) {
     std::uint8_t level = slot.congestion_level;
     while (level < kOnset.size() && filled > std::uint64_t{limit_bytes} * kOnset[level]) ++level;
     while (level > 0 && filled < std::uint64_t{limit_bytes} * kAbatement[level - 1u]) --level;
-    if (level == slot.congestion_level || slot.ended || slot.peer == kNoPeer) return;
+    if (level == slot.congestion_level || slot.ended || slot.peer == kNoPeer || slot.owes_report)
+        return;
     // A full ring: the next change of the queue tries again.
     if (push(Site::ring_congestion, mine.to_control,
              {.kind = RecordKind::congestion,
@@ -274,6 +275,8 @@ bool Worker::advance(Time now, sctp::TransmitSink& sink) {
             Slot& slot = static_cast<Slot&>(node);
             const Time deadline = slot.association.next_deadline();
             if (deadline > now) return s.wheel.arm(slot, deadline);  // it has moved meanwhile
+            // Its time-outs wait until settle() has taken back what advance() would discard.
+            if (slot.restarting) return s.wheel.arm(slot, now + TimerWheel::kTick);
             sctp::Environment env = s.environment(slot, now);
             s.effects.clear();
             slot.association.advance(env, s.effects);

@@ -319,6 +319,7 @@ struct Worker::State {
     void reroute(PeerIndex to, std::span<const std::uint8_t> message, bool came_back = false,
                  bool sent = false);
     bool salvage(Slot& slot, Time now);
+    bool salvage_restarted(Slot& slot, Time now);
     bool take_back(Slot& slot, Time now);  // true: nothing is left in the ended association
     void block(Slot& slot, Time now);
     bool drain_ready(Slot& slot, Time now);  // false: something is still held

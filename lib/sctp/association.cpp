@@ -134,6 +134,7 @@ void Association::pop_ready(Environment& env) {
 }
 
 std::optional<Association::Unsent> Association::take_back(Environment& env) {
+    if (const auto taken = take_back_retired(env)) return Unsent{taken->message, taken->sent};
     if (state_ != State::closed) return std::nullopt;
     for (std::size_t i = 0; i < paths_.size(); ++i) paths_[i].flight_bytes = 0;
     const auto taken = out_.take_back(env);

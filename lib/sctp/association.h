@@ -127,8 +127,9 @@ class Association {
     std::optional<Message> front_ready(Environment& env);
     void pop_ready(Environment& env);
 
-    /// DAT-11: messages not acknowledged, oldest first, one per call, after the association ended.
-    /// `sent`: it was on the wire at least once. nullopt: no more. Valid until the next call.
+    /// DAT-11: messages not acknowledged, oldest first, one per call, after the association ended;
+    /// and after Event::restarted those of the old one, before advance() discards them. `sent`: it
+    /// was on the wire at least once. nullopt: no more. Valid until the next call.
     struct Unsent {
         Message message;
         bool sent;
@@ -266,6 +267,7 @@ class Association {
     void report_stale(Environment& env, ReceivePass& pass, const CookieContents& cookie);
     void start_afresh(Environment& env, const CookieContents& cookie);
     bool retire(Environment& env);
+    std::optional<Outbound::Taken> take_back_retired(Environment& env);
     void release_retired(Environment& env, std::size_t& budget_blocks);
     void restart(Environment& env, ReceivePass& pass, const CookieContents& cookie);
     void collide(Environment& env, ReceivePass& pass, const CookieContents& cookie);

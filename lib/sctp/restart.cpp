@@ -146,7 +146,18 @@ bool Association::retire(Environment& env) {
     return true;
 }
 
-/// What was queued or not yet delivered is counted as lost.
+/// Of the restart before all others first.
+std::optional<Outbound::Taken> Association::take_back_retired(Environment& env) {
+    for (Retired* newest = nullptr;;) {
+        Retired* oldest = retired_;
+        if (oldest == newest) return std::nullopt;
+        while (oldest->next != newest) oldest = oldest->next;
+        if (auto taken = oldest->out.take_back(env)) return taken;
+        newest = oldest;
+    }
+}
+
+/// What was queued and not taken back, or not yet delivered, is counted as lost.
 void Association::release_retired(Environment& env, std::size_t& budget) {
     constexpr std::size_t kMessages = 16;  // each has up to kMaxMessageBytes
     Retired& old = *retired_;

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """A Linux peer loses its power and comes back at the same address and port while the daemon still
-holds its association: RFC 9260 5.2.4.1, a restart. The traffic of the new one arrives whole.
+holds its association: RFC 9260 5.2.4.1, a restart. What was on its way to the one that is gone
+goes to the new one; nothing is lost, twice or out of order.
 
 Usage: linux_restart.py [4|6]
 """
@@ -12,7 +13,8 @@ import guest
 import story
 
 FAMILY = sys.argv[1] if len(sys.argv) > 1 else '4'
-COUNT = 5000
+COUNT = 1500
+RATE = 300  # so that what waits at any time is within the default queue of an AS
 NETWORKS = {'4': ('10.77.0.', '/24'), '6': ('fd77::', '/64')}
 
 
@@ -47,10 +49,12 @@ def a_peer_restarts(stage):
     story.network.until(lambda: active().get('near') == 1, 20, 'the first one is active')
     first.kill()
 
-    traffic = {'send': COUNT, 'expect': COUNT, **common}
-    second = guest.peer(stage, machine, **conf.options(near, near.peers[0], **traffic))
-    story.network.until(lambda: counter('associations_restarted'), 20, 'the restart')
-    peers = [second, stage.peer(other, **conf.options(far, far.peers[0], **traffic))]
+    traffic = {'send': COUNT, 'expect': COUNT, 'rate': RATE, **common}
+    # The other one begins at once, while the daemon still sends to the one that is gone.
+    peers = [
+        guest.peer(stage, machine, **conf.options(near, near.peers[0], **traffic)),
+        stage.peer(other, **conf.options(far, far.peers[0], **traffic)),
+    ]
     for asp in peers:
         result = asp.result(80)
         print(asp.name, {key: result[key] for key in result if key != 'flows'})

@@ -21,8 +21,9 @@ Asp& FlowLab::server(PeerIndex peer, std::uint32_t routing_context) {
     return asp;
 }
 
-Asp& FlowLab::restart(PeerIndex peer, std::uint32_t routing_context, unsigned per_source) {
-    Asp& asp = lab.start(peer);
+Asp& FlowLab::restart(PeerIndex peer, std::uint32_t routing_context, unsigned per_source,
+                      std::optional<std::uint16_t> port) {
+    Asp& asp = lab.start(peer, port);
     servers_.push_back(&asp);
     while (asp.association->state() != sctp::State::established) turn(per_source);
     lab.send(asp, StreamId{0}, m3ua::aspup(peer.value + 1));

@@ -29,7 +29,8 @@ class FlowLab {
     Asp& source(PeerIndex peer, std::uint32_t routing_context);
     Asp& server(PeerIndex peer, std::uint32_t routing_context);
     /// A new process of an ASP that was lost comes up while `per_source` messages a turn flow.
-    Asp& restart(PeerIndex peer, std::uint32_t routing_context, unsigned per_source);
+    Asp& restart(PeerIndex peer, std::uint32_t routing_context, unsigned per_source,
+                 std::optional<std::uint16_t> port = {});
     /// Each source sends `per_source` messages, then one turn.
     void turn(unsigned per_source, Duration step = std::chrono::milliseconds{1});
     /// No more messages; what is under way arrives within `limit`.

@@ -135,6 +135,27 @@ TEST_CASE(
 }
 
 TEST_CASE(
+    "decision 10: an ASP that loses its power and restarts (RFC 9260 5.2.4.1) before anybody found "
+    "it dead loses no message of what it was sent, and each SLS keeps its order") {
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+        Rig rig(two_sources_two_asps(16u << 20, sigtran::OnLoss::resend), seed);
+        FlowLab& flows = rig.flows;
+        rig.traffic(60ms);
+        rig.two->silent = true;
+        rig.traffic(40ms);
+        CHECK(flows.missing() > 0);
+        flows.restart(PeerIndex{2}, 101, kPerTurn, rig.two->association->local_port());
+        rig.traffic(100ms);
+        flows.finish(3s);
+        INFO("seed " << seed << ": " << flows.lab.counters());
+        CHECK(flows.lab.count(Count::associations_restarted) == 1);
+        CHECK(flows.missing() == 0);
+        CHECK(flows.out_of_order() == 0);
+        CHECK(flows.lab.drops(Drop::association_lost) == 0);
+    }
+}
+
+TEST_CASE(
     "decision 13: when an ASP is lost while workers do not get to run for milliseconds, no message "
     "overtakes another of its SLS, on the way there and back") {
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
