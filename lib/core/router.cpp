@@ -186,6 +186,7 @@ Routed Worker::State::to_peer(PeerIndex peer, AsIndex as_index, const sigtran::A
     const Slot& target = shared.slots[link.ref.slot];
     if (link.ref.worker == index) target.prefetch();
     __builtin_prefetch(&settings().peers[peer.value].m3ua.quirks);
+    prefetch_ledger(peer);
     if (target.congested.load(std::memory_order_relaxed)) {
         const bool held_elsewhere =
             sent_from_queue != kNoAs || as.mode == sigtran::TrafficMode::broadcast;

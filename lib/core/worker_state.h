@@ -186,6 +186,11 @@ struct Worker::State {
         prefetch_lines(&settings().peers[peer.value], &settings().peers[peer.value] + 1);
         if (peer.value < snapshot->distribution.peers.size())
             __builtin_prefetch(&snapshot->distribution.peers[peer.value]);
+        prefetch_ledger(peer);
+    }
+    SIGNALBOX_ALWAYS_INLINE void prefetch_ledger(PeerIndex peer) const {
+        if (peer.value < mine.ledger.peers.size())
+            __builtin_prefetch(&mine.ledger.peers[peer.value], 1);
     }
     SIGNALBOX_ALWAYS_INLINE void prefetch_memberships(PeerIndex peer) const {
         if (peer.value < snapshot->distribution.peers.size())

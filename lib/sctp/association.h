@@ -324,7 +324,8 @@ class Association {
     VerificationTag local_tag_;
     VerificationTag remote_tag_;
     Reply* replies_ = nullptr;
-    Time control_timer_ = kNever;  // T1-init, T1-cookie, T2-shutdown
+    Reconfig* reconfig_ = nullptr;  // when RFC 6525 was agreed
+    Time control_timer_ = kNever;   // T1-init, T1-cookie, T2-shutdown
     Time guard_timer_ =
         kNever;  // T5-shutdown-guard, and the bound of every other closing state (HS-11)
     Time verify_due_ = kNever;  // next HEARTBEAT to an unconfirmed path
@@ -334,7 +335,6 @@ class Association {
     Time control_sent_at_{};
     StoredPiece* cookie_ = nullptr;       // client: until COOKIE ACK
     StoredPiece* init_report_ = nullptr;  // client: parameters of INIT ACK to be reported (3.2.2)
-    Reconfig* reconfig_ = nullptr;        // when RFC 6525 was agreed
     std::uint64_t abort_information_ = 0;
     std::uint32_t preservative_ms_ = 0;
     VerificationTag
