@@ -30,7 +30,7 @@ class Capture:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        story.network.until(lambda: os.path.exists(path), 10, f'dumpcap listens on {device}')
+        story.network.until(lambda: os.path.exists(path), 60, f'dumpcap listens on {device}')
 
     def stop(self):
         self.process.terminate()

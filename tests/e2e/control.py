@@ -88,7 +88,7 @@ def an_operator_works(stage):
         rows = ctl.rows('show', 'as')
         return all(row['state'] == 'AS_ACTIVE' for row in rows)
 
-    story.network.until(all_active, 20, 'both application servers are active')
+    story.network.until(all_active, 60, 'both application servers are active')
     looks_around(ctl)
     asks_for_a_route(ctl)
     ctl.text('peer', 'block', 'asp1')
@@ -96,7 +96,7 @@ def an_operator_works(stage):
     def down():
         return ctl.rows('show', 'peers', 'asp1')[0]['state'] == 'ASP_DOWN'
 
-    story.network.until(down, 10, 'the blocked ASP is down')
+    story.network.until(down, 60, 'the blocked ASP is down')
     row = ctl.rows('show', 'peers', 'asp1')[0]
     story.equal((row['admin'], row['associated']), ('blocked', True), 'a blocked peer')
     ctl.text('peer', 'unblock', 'asp1')

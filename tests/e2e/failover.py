@@ -13,7 +13,7 @@ import configuration as conf
 import story
 
 RATE = 4000
-SECONDS = 8
+SECONDS = 12
 KILL_AFTER_S = 2
 RETURN_AFTER_S = 3
 SLS = set(range(16))
@@ -92,7 +92,7 @@ class Scene:
             samples = story.lab_gateway.scrape()
             return samples.total('signalbox_as_active_asps', **{'as': 'near'}) == count
 
-        story.network.until(active, 10, f'{count} ASPs active')
+        story.network.until(active, 60, f'{count} ASPs active')
 
 
 def one_of_two_dies(stage):
@@ -103,11 +103,13 @@ def one_of_two_dies(stage):
     scene.until_active(2)
     stage.file('start', '')
     time.sleep(KILL_AFTER_S)
+    seen = lambda *names: set().union(*(by_sls(files[name]) for name in names))
+    story.network.until(lambda: seen('died', 'stayed') == SLS, 60, 'each SLS carries traffic')
     moved, unmoved = set(by_sls(files['died'])), set(by_sls(files['stayed']))
     check_shares(moved, unmoved)
     dies.kill()
     time.sleep(RETURN_AFTER_S)
-    story.equal(set(by_sls(files['stayed'])), SLS, 'SLS on the survivor')
+    story.network.until(lambda: seen('stayed') == SLS, 60, 'each SLS is on the survivor')
     returns = scene.sharing(0, files['returned'])
 
     sent = sender.result(60)

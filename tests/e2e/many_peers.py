@@ -30,7 +30,7 @@ def server(index):
 
 def start_fleet(stage, socket):
     # The driver tries to connect once: the daemon must listen by then.
-    story.network.until(lambda: 'started:' in stage.gateway.log(), 20, 'the daemon started')
+    story.network.until(lambda: 'started:' in stage.gateway.log(), 60, 'the daemon started')
     words = [FLEET, socket, str(PEERS), str(MESSAGES), str(SECONDS), str(VLAN)]
     with open(f'{stage.directory}/fleet.err', 'wb') as errors:  # shown when the test fails
         return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=errors, text=True)

@@ -48,7 +48,7 @@ def nothing_left(before, spaces):
         return now == before and now_spaces <= spaces
 
     try:
-        story.network.until(same, 10, 'nothing left behind')
+        story.network.until(same, 60, 'nothing left behind')
     except story.network.LabError as error:
         now, now_spaces = traces()
         raise AssertionError(

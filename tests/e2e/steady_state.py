@@ -77,7 +77,7 @@ def a_worker_is_watched(stage):
             )
         )
     routed = lambda: story.lab_gateway.scrape().total('signalbox_routed_messages_total')
-    story.network.until(lambda: routed() > RATE, 15, 'traffic flows')
+    story.network.until(lambda: routed() > RATE, 60, 'traffic flows')
     before = routed()
     for tid in workers(daemon.process):
         calls = system_calls(tid, f'{stage.directory}/strace.{tid}')
