@@ -70,6 +70,7 @@ inline std::string machine_name() {
 class Segments {
  public:
     void add(double value) { values_.push_back(value); }
+    double last() const { return values_.back(); }
     double median() { return quantile(0.5); }
     double quantile(double q) {
         if (values_.empty()) return 0;

@@ -250,6 +250,17 @@ def crc_table():
                  [[n[7:]] + [number(value(n, bytes=s)) for s in sizes] for n in names])
 
 
+def goodput_table():
+    lines = []
+    for row in rows('goodput.ours'):
+        p = row['parameters']
+        rival = one('goodput.usrsctp', loss_percent=p['loss_percent'])
+        lines.append([str(p['loss_percent']), f'{number(row["value"])} / {number(p["median"])}',
+                      f'{number(rival["value"])} / {number(rival["parameters"]["median"])}',
+                      number(row['ratio']) + 'x'])
+    return table(['packets lost, %', 'ours', 'usrsctp', 'ours against usrsctp'], lines)
+
+
 def churn_line():
     row = one('association.churn.longest_turn')
     if not row:
@@ -285,6 +296,7 @@ BLOCKS = {
     'chosen': chosen_table,
     'streams': streams_table,
     'churn': churn_line,
+    'goodput': goodput_table,
     'access': access_table,
     'memory': memory_table,
     'timers': timer_table,

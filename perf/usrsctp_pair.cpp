@@ -27,14 +27,19 @@ void* const kServerEnd = &ends[1];
 
 struct Waiting {
     void* from = nullptr;
+    std::uint64_t arrival_ms = 0;
     std::vector<std::uint8_t> bytes;
 };
 /// The stack is one for the process, and so is its wire. Buffers are used again.
 std::deque<Waiting> wire;
+std::uint64_t now_ms = 0;
+std::uint32_t latency_ms = 0;
+std::function<bool(bool)> is_lost;
 std::vector<std::vector<std::uint8_t>> spare;
 
 int output(void* from, void* bytes, std::size_t size, std::uint8_t, std::uint8_t) {
-    Waiting packet{.from = from, .bytes = {}};
+    if (is_lost && is_lost(from == kClientEnd)) return 0;
+    Waiting packet{.from = from, .arrival_ms = now_ms + latency_ms, .bytes = {}};
     if (!spare.empty()) {
         packet.bytes = std::move(spare.back());
         spare.pop_back();
@@ -90,6 +95,7 @@ UsrsctpPair::UsrsctpPair() {
 }
 
 UsrsctpPair::~UsrsctpPair() {
+    impair(0, {});
     close();
     usrsctp_deregister_address(kClientEnd);
     usrsctp_deregister_address(kServerEnd);
@@ -97,7 +103,7 @@ UsrsctpPair::~UsrsctpPair() {
 }
 
 void UsrsctpPair::pump() {
-    while (!wire.empty()) {
+    while (!wire.empty() && wire.front().arrival_ms <= now_ms) {
         Waiting packet = std::move(wire.front());
         wire.pop_front();
         void* const to = packet.from == kClientEnd ? kServerEnd : kClientEnd;
@@ -107,8 +113,23 @@ void UsrsctpPair::pump() {
 }
 
 void UsrsctpPair::let_pass(std::uint32_t milliseconds) {
+    now_ms += milliseconds;
     usrsctp_handle_timers(milliseconds);
     pump();
+}
+
+void UsrsctpPair::impair(std::uint32_t milliseconds, std::function<bool(bool from_client)> lose) {
+    latency_ms = milliseconds;
+    is_lost = std::move(lose);
+}
+
+void UsrsctpPair::use_standard_timers() {
+    usrsctp_sysctl_set_sctp_rto_initial_default(1000);
+    usrsctp_sysctl_set_sctp_rto_min_default(1000);
+    usrsctp_sysctl_set_sctp_rto_max_default(60'000);
+    usrsctp_sysctl_set_sctp_delayed_sack_time_default(200);
+    usrsctp_sysctl_set_sctp_path_rtx_max_default(5);
+    usrsctp_sysctl_set_sctp_assoc_rtx_max_default(10);
 }
 
 bool UsrsctpPair::connect(std::uint16_t streams) {
@@ -133,8 +154,10 @@ void UsrsctpPair::close() {
     }
 }
 
-bool UsrsctpPair::send(bool from_client, std::span<const std::uint8_t> message) {
+bool UsrsctpPair::send(bool from_client, std::span<const std::uint8_t> message,
+                       std::uint16_t stream) {
     sctp_sndinfo info{};
+    info.snd_sid = stream;
     return usrsctp_sendv(from_client ? client_ : server_, message.data(), message.size(), nullptr,
                          0, &info, sizeof info, SCTP_SENDV_SNDINFO, 0) >= 0;
 }

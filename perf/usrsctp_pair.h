@@ -4,6 +4,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 struct socket;  // usrsctp.h
@@ -23,12 +24,18 @@ class UsrsctpPair {
     void close();
 
     /// One message from the client (or the server); false: the socket is full.
-    bool send(bool from_client, std::span<const std::uint8_t> message);
+    bool send(bool from_client, std::span<const std::uint8_t> message, std::uint16_t stream = 0);
     /// Bytes of one message or a part of it that has arrived there; 0: nothing.
     std::size_t receive(bool at_client, std::span<std::uint8_t> room);
-    /// Packets that wait go to their receivers, and what those answer, until none is left.
+    /// Packets that have come through go to their receivers, and what those answer, until none is
+    /// left but those on their way.
     void pump();
-    void let_pass(std::uint32_t milliseconds);  // its timers
+    void let_pass(std::uint32_t milliseconds);  // its timers, and packets on their way
+
+    /// From now on packets take so long, and those for which lose() is true never arrive.
+    void impair(std::uint32_t milliseconds, std::function<bool(bool from_client)> lose);
+    /// RFC 9260's parameter values for the sockets that connect() opens; timers in milliseconds.
+    static void use_standard_timers();
 
  private:
     struct ::socket* listener_ = nullptr;

@@ -161,10 +161,15 @@ void Worker::State::take_burst(std::span<const Arrival> arrivals, Time now,
             continue;
         }
         Slot& slot = shared.slots[node->slot];
-        if (slot.ended)
+        if (slot.ended) {
             counters.drop(Drop::after_close);
-        else
-            to_association(slot, arrivals[i].sctp, now);
+            continue;
+        }
+        if (slot.association.acknowledges_before(arrivals[i].sctp)) {
+            sctp::Environment env = environment(slot, now);
+            slot.association.acknowledge(env, sink);
+        }
+        to_association(slot, arrivals[i].sctp, now);
     }
 }
 

@@ -81,6 +81,14 @@ class Association {
     /// to receive() next.
     bool accept(Environment& env, const CookieContents& cookie);
 
+    /// A SACK is due and this packet brings DATA: acknowledge() goes first. However many packets a
+    /// burst brings, each second one is acknowledged (RFC 9260 6.2), and each one behind a gap
+    /// (6.7): the peer's window grows by SACKs (7.2.1), and it counts missing chunks by them.
+    bool acknowledges_before(const Packet& packet) const {
+        return in_.sack_due() && pending_ == 0 && replies_ == nullptr && packet.brings_data();
+    }
+    /// Writes the SACK that is due, alone.
+    void acknowledge(Environment& env, TransmitSink& sink);
     /// One packet for this association (found by address and ports; the tag is judged here).
     void receive(Environment& env, const Packet& packet, Effects& effects);
     /// RFC 9260 section 10: judged by the quoted tag; what it does not believe is dropped by name.

@@ -273,6 +273,15 @@ bool Association::FlushPass::run() {
     return blocked_;
 }
 
+void Association::FlushPass::acknowledge() {
+    sack();
+    close();
+}
+
+void Association::acknowledge(Environment& env, TransmitSink& sink) {
+    FlushPass{*this, env, sink, 1}.acknowledge();
+}
+
 bool Association::flush(Environment& env, TransmitSink& sink, std::size_t max_packets) {
     const bool more = FlushPass{*this, env, sink, max_packets}.run();
     check();

@@ -18,6 +18,7 @@ class Association::FlushPass {
         : a_(a), env_(env), sink_(sink), left_(max_packets) {}
 
     bool run();
+    void acknowledge();
 
  private:
     bool open(std::size_t path, VerificationTag tag, std::size_t bytes);

@@ -278,6 +278,7 @@ class Outbound {
     std::uint32_t peer_window_ = 0;  // what the peer may still take (6.2.1)
     std::uint32_t marked_count_ = 0;
     std::uint32_t touched_ = 0;
+    std::uint32_t acked_this_turn_ = 0;  // bytes, on turn_path_: since there was time to send
     std::uint16_t streams_ = 0;
     bool in_recovery_ = false;
     bool fast_pending_ = false;  // first packet of a fast retransmission may exceed cwnd (7.2.4)
@@ -287,6 +288,7 @@ class Outbound {
     bool restarted_ = false;  // TSNs begin anew, and none of them is acknowledged yet
     Extensions extensions_;
     std::uint8_t forward_path_ = 0;  // where FORWARD TSN went
+    std::uint8_t turn_path_ = 0;
     SendQueue queue_;
     std::array<Ssn, kInlineStreams>
         inline_;                      // numbers of the next messages of DATA's first streams

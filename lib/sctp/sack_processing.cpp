@@ -103,8 +103,11 @@ void Outbound::grow_windows(Environment& env, PathSet& paths, const Acked& acked
     for (std::size_t i = 0; i < paths.size(); ++i) {
         Path& path = paths[i];
         const std::uint32_t segment = path.packet_bytes() - kCommonHeaderBytes;
-        const bool full = acked.flight_before[i] + segment >
-                          path.cwnd_bytes;  // no whole packet more would have fit
+        // No whole packet more would have fit when there was time to send: a burst brings several
+        // SACKs before that.
+        const std::uint32_t before =
+            acked.flight_before[i] + (i == turn_path_ ? acked_this_turn_ : 0);
+        const bool full = before + segment > path.cwnd_bytes;
         if (acked.bytes[i] != 0 && acked.cumulative_moved && !in_recovery_) {
             if (path.cwnd_bytes <= path.ssthresh_bytes) {  // 7.2.1
                 if (full) path.cwnd_bytes += std::min(acked.bytes[i], segment);
@@ -123,6 +126,10 @@ void Outbound::grow_windows(Environment& env, PathSet& paths, const Acked& acked
         path.cwnd_bytes =
             std::min(path.cwnd_bytes, env.profile.send_buffer_bytes + segment);  // S03
         if (path.flight_bytes == 0) path.partial_bytes_acked = 0;
+        if (acked.bytes[i] == 0) continue;
+        if (i != turn_path_) acked_this_turn_ = 0;
+        turn_path_ = static_cast<std::uint8_t>(i);
+        acked_this_turn_ += acked.bytes[i];
     }
 }
 
@@ -139,6 +146,7 @@ void Outbound::settle_timers(Environment& env, PathSet& paths, const Acked& acke
 
 AckOutcome Outbound::apply_sack(Environment& env, PathSet& paths, const wire::Sack& sack) {
     if (const AckOutcome judged = judge(sack); judged != AckOutcome::applied) return judged;
+    if (progress_at_ != env.now) acked_this_turn_ = 0;
     Acked acked;
     for (std::size_t i = 0; i < paths.size(); ++i) acked.flight_before[i] = paths[i].flight_bytes;
     take_cumulative(env, paths, sack.cumulative_tsn, acked);
@@ -164,6 +172,7 @@ AckOutcome Outbound::apply_sack(Environment& env, PathSet& paths, const wire::Sa
 AckOutcome Outbound::apply_shutdown(Environment& env, PathSet& paths, Tsn cumulative) {
     const wire::Sack sack{cumulative, 0, {}, {}};
     if (const AckOutcome judged = judge(sack); judged != AckOutcome::applied) return judged;
+    if (progress_at_ != env.now) acked_this_turn_ = 0;
     Acked acked;
     for (std::size_t i = 0; i < paths.size(); ++i) acked.flight_before[i] = paths[i].flight_bytes;
     take_cumulative(env, paths, cumulative, acked);

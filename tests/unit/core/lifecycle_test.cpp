@@ -251,3 +251,19 @@ TEST_CASE("a peer that we open is tried again after 1 s, then twice as long each
     REQUIRE(again.size() >= 1);
     CHECK(again[0] <= 1200ms);
 }
+
+TEST_CASE("DAT-3: within a burst, too, each second packet of an association is acknowledged") {
+    Target t;
+    Spoken s(t);
+    std::vector<IpBytes> packets;
+    for (int i = 0; i < 8; ++i) packets.push_back(s.data());
+    s.burst(packets);
+    // The first DATA at once, then two by two; the last one's may wait for another or for DATA.
+    std::vector<std::uint32_t> acknowledged;
+    for (const IpBytes& answer : s.said) {
+        REQUIRE(answer.at(32) == 3);
+        acknowledged.push_back(wire::load_u32(std::span{answer}.subspan(36), 0));
+    }
+    CHECK(acknowledged == std::vector<std::uint32_t>{1000, 1002, 1004, 1006});
+    CHECK(t.flush().empty());
+}

@@ -140,6 +140,7 @@ class Endpoint {
         const CountGiven count(pages);
         Environment e = env();
         if (association && association->state() != State::closed) {
+            if (association->acknowledges_before(packet)) association->acknowledge(e, sink);
             effects.clear();
             association->receive(e, packet, effects);
             take_effects();

@@ -197,7 +197,7 @@ TEST_CASE("D14: I-FORWARD-TSN skips ordered and unordered messages by MID") {
     REQUIRE(c.z.messages.size() == 1);
     CHECK(c.z.messages[0].data == "whole");
     CHECK(c.z.drops(Drop::data_skipped) == 2);
-    c.i_data(1004, 0, 1, 1, 1, "was under way");
+    c.i_data(1004, 0, 1, 1, 9, "was under way");  // to be acknowledged at once
     CHECK(c.z.drops(Drop::data_skipped) == 3);
     CHECK(c.z.state() == State::established);
     CHECK(c.sack()->cumulative_tsn == Tsn{1004});

@@ -278,9 +278,13 @@ TEST_CASE("DAT-3: duplicates are reported at once, a SACK covers all DATA of a p
             append_data(p, 1003, 0, 3, 3, "again");
             return p;
         }());
-    sack = sack_of(r.capture(), kept);
-    REQUIRE(sack);
-    CHECK(sack->duplicate_count() == 3);
+    const auto answers = r.capture();
+    CHECK(answers.size() == 3);
+    for (const InFlight& answer : answers) {
+        sack = sack_of({answer}, kept);
+        REQUIRE(sack);
+        CHECK(sack->duplicate_count() == 1);
+    }
     InFlight both = packet_to_z(r);  // SACK and DATA together
     r.z.send(0, "out");
     const auto out = r.capture();
@@ -568,6 +572,58 @@ TEST_CASE("D10: TSN and SSN wrap under 10 % loss, nothing lost, nothing twice") 
     for (std::uint32_t i = 31; i > 0; --i)
         wraps.data(0xfffffff0 + i, 0, static_cast<std::uint16_t>(i), 3, "x");
     CHECK(wraps.z.messages.size() == 32);
+}
+
+TEST_CASE(
+    "DAT-3: however many packets a burst brings, each second one is acknowledged, and each gap") {
+    Receiver r;
+    r.data(1000, 0, 0, 3, "first");
+    const auto burst = [&](std::uint32_t first, std::uint32_t last) {
+        for (std::uint32_t tsn = first; tsn <= last; ++tsn) {
+            InFlight p = packet_to_z(r);
+            append_data(p, tsn, 0, static_cast<std::uint16_t>(tsn - 1000), 3, "x");
+            r.z.input(p);
+        }
+        std::vector<std::uint32_t> acked;
+        std::vector<std::uint8_t> kept;
+        for (const InFlight& p : r.capture())
+            acked.push_back(sack_of({p}, kept)->cumulative_tsn.value);
+        return acked;
+    };
+    CHECK(burst(1001, 1008) == std::vector<std::uint32_t>{1002, 1004, 1006, 1008});
+    CHECK(burst(1010, 1013) == std::vector<std::uint32_t>(4, 1008));  // RFC 9260 6.7
+    CHECK(burst(1009, 1009) == std::vector<std::uint32_t>{1013});
+}
+
+TEST_CASE(
+    "RFC 9260 7.2.1: each SACK of a burst lets the window grow, and only a window that was full") {
+    Sender s;
+    for (int i = 0; i < 20; ++i) s.a.send(0, std::string(1000, 'x'));
+    const std::uint32_t first = s.tsns(s.capture()).at(0);
+    const auto acknowledge = [&](std::uint32_t tsn) {
+        InFlight p = s.packet(s.own_tag());
+        append_chunk(p, kSack, 0, be32({tsn, 100'000, 0}));
+        s.a.input(p);
+    };
+    CHECK(s.cwnd() == 4404);  // five messages are on their way
+    acknowledge(first + 1);
+    acknowledge(first + 3);
+    CHECK(s.cwnd() == 4404 + 2 * 1468);
+    acknowledge(first + 4);  // all that was sent
+    const std::uint32_t grown = s.cwnd();
+    s.now += 1ms;
+    s.a.now = s.now;
+    REQUIRE(s.tsns(s.capture()).size() > 5);
+    s.now += 1ms;
+    s.a.now = s.now;
+    acknowledge(first + 5);
+    CHECK(s.cwnd() == grown + 1000);  // by what was acknowledged
+    s.a.now = s.now += 1ms;
+    acknowledge(first + 7);  // there was time to send, and nothing was: no growth for the next ones
+    s.a.now = s.now += 1ms;
+    const std::uint32_t idle = s.cwnd();
+    acknowledge(first + 9);
+    CHECK(s.cwnd() == idle);
 }
 
 TEST_CASE("DATA without data is answered by ABORT", "[d-i-8-11]") {
