@@ -100,8 +100,8 @@ std::size_t theirs(UsrsctpPair& pair, std::uint64_t seed, unsigned percent, unsi
 
 int run(const Options& options) {
     const Report report("goodput", options);
-    const unsigned seconds = options.quick ? 20 : 120;
-    const unsigned seeds = options.quick ? 3 : 25;
+    const unsigned seconds = options.quick ? 20 : 60;
+    const unsigned seeds = options.quick ? 3 : 9;
     UsrsctpPair usrsctp;
     UsrsctpPair::use_standard_timers();
     std::array<double, kLossPercent.size()> mine{}, rival{};
