@@ -79,6 +79,7 @@ bool PollLoop::turn(Time now) {
     bool busy = false;
     for (const auto& port : fabric_.ports)
         if (port->has_receive_queue(index_)) busy |= receive_port(*port, now);
+    transmitter_.keep_buffers();
     fabric_.exchange.hear(index_, [this](const Learned& l) { transmitter_.learn(l); });
     busy |= worker_.advance(now, transmitter_);
     busy |= worker_.flush(now, transmitter_);

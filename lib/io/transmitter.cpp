@@ -49,6 +49,7 @@ Transmitter::Transmitter(std::size_t worker, std::span<const std::unique_ptr<Por
 
 Transmitter::~Transmitter() {
     rte_pktmbuf_free(lent_);
+    rte_pktmbuf_free_bulk(kept_.data(), static_cast<unsigned>(kept_count_));
     neighbours_.clear(
         [](NeighbourTable::Packet p) { rte_pktmbuf_free(static_cast<rte_mbuf*>(p)); });
     for (Collected& c : collected_) rte_pktmbuf_free_bulk(c.packets.data(), c.count);
@@ -61,11 +62,25 @@ void Transmitter::drop(Drop why, rte_mbuf* packet) {
 
 std::span<std::uint8_t> Transmitter::lend(std::size_t bytes) {
     if (lent_ == nullptr) lent_ = rte_pktmbuf_alloc(pool_);
-    if (lent_ == nullptr || rte_pktmbuf_tailroom(lent_) < bytes) {
-        counters_->drop(Drop::transmit_no_buffer);
-        return {};
-    }
+    return lent_room(bytes);
+}
+
+std::span<std::uint8_t> Transmitter::lend_kept(std::size_t bytes) {
+    if (lent_ == nullptr && kept_count_ > 0) lent_ = kept_[--kept_count_];
+    return lent_room(bytes);
+}
+
+std::span<std::uint8_t> Transmitter::lent_room(std::size_t bytes) const {
+    if (lent_ == nullptr || rte_pktmbuf_tailroom(lent_) < bytes) return {};
     return {rte_pktmbuf_mtod(lent_, std::uint8_t*), rte_pktmbuf_tailroom(lent_)};
+}
+
+void Transmitter::keep_buffers() {
+    while (kept_count_ < kKeptBuffers) {
+        rte_mbuf* const buffer = rte_pktmbuf_alloc(pool_);
+        if (buffer == nullptr) return;
+        kept_[kept_count_++] = buffer;
+    }
 }
 
 void Transmitter::commit(const sctp::Datagram& datagram, std::size_t bytes) {

@@ -34,8 +34,12 @@ class Transmitter final : public sctp::TransmitSink {
     void count_in(Counters& counters) { counters_ = &counters; }
     /// The time of this turn.
     void begin(Time now) { now_ = now; }
+    /// Once a turn, when the received packets have given their buffers back: what is kept for
+    /// acknowledgements is filled up.
+    void keep_buffers();
 
     std::span<std::uint8_t> lend(std::size_t bytes) override;
+    std::span<std::uint8_t> lend_kept(std::size_t bytes) override;
     void commit(const sctp::Datagram& datagram, std::size_t bytes) override;
 
     /// A whole frame of our own making.
@@ -51,6 +55,7 @@ class Transmitter final : public sctp::TransmitSink {
 
  private:
     static constexpr std::size_t kCollectedMax = 128;  // packets for one port: a flush of 4 bursts
+    static constexpr std::size_t kKeptBuffers = 32;    // a burst's worth of answers
     static constexpr Duration kStallMax = std::chrono::milliseconds{20};
     struct Collected {
         std::array<rte_mbuf*, kCollectedMax> packets{};
@@ -58,6 +63,7 @@ class Transmitter final : public sctp::TransmitSink {
         Time stalled_since = kNever;
     };
 
+    std::span<std::uint8_t> lent_room(std::size_t bytes) const;
     void dispatch(const NextHop& hop, rte_mbuf* packet);
     void send_fragments(const NextHop& hop, const sctp::Datagram& datagram, rte_mbuf* whole);
     bool put_ip_header(rte_mbuf& packet, const sctp::Datagram& datagram, std::size_t bytes,
@@ -77,6 +83,8 @@ class Transmitter final : public sctp::TransmitSink {
     std::vector<Station> stations_;
     std::vector<Collected> collected_;
     rte_mbuf* lent_ = nullptr;
+    std::array<rte_mbuf*, kKeptBuffers> kept_{};
+    std::size_t kept_count_ = 0;
     Time now_{};
     std::uint32_t identification_ = 0;  // of packets that may be fragmented
 };

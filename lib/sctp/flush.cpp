@@ -26,7 +26,9 @@ bool Association::FlushPass::open(std::size_t path, VerificationTag tag, std::si
         blocked_ = true;
         return false;
     }
-    const auto room = sink_.lend(bytes);
+    auto room = sink_.lend(bytes);
+    if (room.size() < bytes && (a_.pending_ != 0 || a_.in_.sack_waits()))
+        room = sink_.lend_kept(bytes);
     if (room.size() < bytes) {
         env_.counters.drop(Drop::transmit_no_buffer);
         blocked_ = true;
@@ -89,7 +91,8 @@ void Association::FlushPass::replies() {
             blocked_ = true;
             return;
         }
-        const auto room = sink_.lend(reply->size);
+        auto room = sink_.lend(reply->size);
+        if (room.size() < reply->size) room = sink_.lend_kept(reply->size);
         if (room.size() < reply->size) {
             env_.counters.drop(Drop::transmit_no_buffer);
             blocked_ = true;
