@@ -304,7 +304,9 @@ bool Worker::State::salvage_restarted(Slot& slot, Time now) {
 bool Worker::State::take_back(Slot& slot, Time now) {
     constexpr std::size_t kPerTurn = 256;
     sctp::Environment env = environment(slot, now);
-    for (std::size_t n = 0; n < kPerTurn; ++n) {
+    for (std::size_t n = 0; n < kPerTurn && salvage_left > 0; ++n, --salvage_left) {
+        // An association that has nothing to save gives its memory back, however little there is.
+        if (!slot.association.owes_messages()) return give_room(), true;
         if (!prepare_room()) return false;
         const std::uint64_t lost_before = counters.drops(Drop::association_lost);
         const auto unsent = slot.association.take_back(env);

@@ -269,6 +269,7 @@ bool Worker::advance(Time now, sctp::TransmitSink& sink) {
     State& s = *state_;
     s.take_snapshot();
     s.turn_time = now;
+    s.salvage_left = kSalvagedPerTurn;
     bool worked = s.take_handed(now, sink);
     worked |= s.take_commands(now);
     worked |= s.settle_pending();

@@ -28,6 +28,9 @@ namespace signalbox::core {
 /// Blocks and pages of associations that ended, freed in one turn (STR-3).
 inline constexpr std::size_t kFreedPerTurn = 256;
 
+/// Messages taken back from associations that ended, in one turn; of one of them a part.
+inline constexpr std::size_t kSalvagedPerTurn = 1024;
+
 class KeptBack {
  public:
     explicit KeptBack(mem::BlockPool& blocks) : blocks_(blocks) { blocks_.use_kept(true); }
@@ -158,6 +161,7 @@ struct Worker::State {
     using Flows = std::array<std::uint32_t, 256>;         // by SLS
     std::vector<std::unique_ptr<Flows>> broadcast_flows;  // by AS, for broadcast: see to_all()
     std::uint32_t correlations = 0;
+    std::size_t salvage_left = kSalvagedPerTurn;  // in this turn
     void* waiting_room = nullptr;     // see prepare_room()
     Time management_waits = kNever;   // since when a message from control finds no memory
     std::vector<Time> rate_paid;      // by peer: its messages fill their share of time until then

@@ -143,6 +143,7 @@ class Association {
         bool sent;
     };
     std::optional<Unsent> take_back(Environment& env);
+    bool owes_messages() const;  // take_back() has some
 
     /// Frees memory, at most `max_blocks` (> 0) at a time; true when done. (STR-3)
     bool release(Environment& env, std::size_t max_blocks);

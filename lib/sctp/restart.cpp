@@ -157,6 +157,12 @@ std::optional<Outbound::Taken> Association::take_back_retired(Environment& env) 
     }
 }
 
+bool Association::owes_messages() const {
+    for (const Retired* old = retired_; old != nullptr; old = old->next)
+        if (old->out.queued_bytes() != 0) return true;
+    return state_ == State::closed && out_.queued_bytes() != 0;
+}
+
 /// What was queued and not taken back, or not yet delivered, is counted as lost.
 void Association::release_retired(Environment& env, std::size_t& budget) {
     constexpr std::size_t kMessages = 16;  // each has up to kMaxMessageBytes

@@ -291,7 +291,7 @@ TEST_CASE("F10: each site of core is refused in turn, and nothing is lost, doubl
         INFO(core::kSiteNames[i]);
         CHECK_FALSE(where.empty());  // a site that this story does not come by
         for (const auto& at : where)
-            for (const std::uint64_t k : some_of(at.requests, 6))
+            for (const std::uint64_t k : some_of(at.requests, 4))
                 for (const std::uint64_t refused : {1u, 3u, ends_when_long(site) ? 2u : 40u}) {
                     INFO(core::kSiteNames[i] << " of thread " << at.thread << ": " << k << " of "
                                              << at.requests << ", " << refused << " times");
@@ -319,7 +319,7 @@ TEST_CASE(
             whole.tell();
             const std::uint64_t requests = point_of(whole, what, worker).counted();
             REQUIRE(requests > 10);
-            for (const std::uint64_t k : some_of(requests, 30))
+            for (const std::uint64_t k : some_of(requests, 16))
                 for (const std::uint64_t refused : {1u, 3u, 200u}) {
                     // So long a refusal keeps a COOKIE ECHO out until its peer gives up.
                     if (refused > 3 && k < requests / 3) continue;
