@@ -17,23 +17,25 @@
 
 namespace signalbox::sctp {
 
+/// Empty: no packet may be written now.
+std::span<std::uint8_t> Association::FlushPass::lend(std::size_t bytes, bool answers) {
+    if (left_ != 0) {
+        auto room = sink_.lend(bytes);
+        if (room.size() < bytes && answers) room = sink_.lend_kept(bytes);
+        if (room.size() >= bytes) return room;
+        env_.counters.drop(Drop::transmit_no_buffer);
+    }
+    blocked_ = true;
+    return {};
+}
+
 /// The packet for `path`: the one being written when it goes there, else a new one.
 bool Association::FlushPass::open(std::size_t path, VerificationTag tag, std::size_t bytes) {
     if (out_ && path_ == path) return true;
     close();
     if (blocked_) return false;
-    if (left_ == 0) {
-        blocked_ = true;
-        return false;
-    }
-    auto room = sink_.lend(bytes);
-    if (room.size() < bytes && (a_.pending_ != 0 || a_.in_.sack_waits()))
-        room = sink_.lend_kept(bytes);
-    if (room.size() < bytes) {
-        env_.counters.drop(Drop::transmit_no_buffer);
-        blocked_ = true;
-        return false;
-    }
+    const auto room = lend(bytes, a_.pending_ != 0 || a_.in_.sack_waits());
+    if (room.empty()) return false;
     path_ = path;
     out_.emplace(room.first(bytes), wire::SctpHeader{a_.local_port_, a_.remote_port_, tag});
     return true;
@@ -87,17 +89,8 @@ void Association::FlushPass::replies() {
             continue;
         }
         close();
-        if (left_ == 0) {
-            blocked_ = true;
-            return;
-        }
-        auto room = sink_.lend(reply->size);
-        if (room.size() < reply->size) room = sink_.lend_kept(reply->size);
-        if (room.size() < reply->size) {
-            env_.counters.drop(Drop::transmit_no_buffer);
-            blocked_ = true;
-            return;
-        }
+        const auto room = lend(reply->size, true);
+        if (room.empty()) return;
         std::memcpy(room.data(), reply->bytes(), reply->size);
         sink_.commit({reply->source, reply->destination, env_.profile.dscp, true}, reply->size);
         --left_;

@@ -21,6 +21,7 @@ class Association::FlushPass {
     void acknowledge();
 
  private:
+    std::span<std::uint8_t> lend(std::size_t bytes, bool answers);
     bool open(std::size_t path, VerificationTag tag, std::size_t bytes);
     bool open(std::size_t path, VerificationTag tag) {
         return open(path, tag, a_.paths_[path].packet_bytes());
