@@ -162,7 +162,7 @@ struct Worker::State {
     std::vector<std::unique_ptr<Flows>> broadcast_flows;  // by AS, for broadcast: see to_all()
     std::uint32_t correlations = 0;
     std::size_t salvage_left = kSalvagedPerTurn;  // in this turn
-    void* waiting_room = nullptr;     // see prepare_room()
+    void* waiting_room = nullptr;                 // see prepare_room()
     Time management_waits = kNever;   // since when a message from control finds no memory
     std::vector<Time> rate_paid;      // by peer: its messages fill their share of time until then
     bool first_routing = true;        // false: a message that was counted as routed before
