@@ -5,6 +5,7 @@
 
 #include "admin/command_table.h"
 #include "config/print.h"
+#include "event_catalogue.h"
 #include "metrics/reference.h"
 
 namespace signalbox::daemon {
@@ -25,6 +26,7 @@ constexpr Document kDocuments[] = {
     {"signalboxctl.1", admin::command_manual},
     {"signalboxctl.completion", admin::command_completion},
     {"metrics.md", metrics::reference_markdown},
+    {"events.md", events_markdown},
 };
 
 }  // namespace

@@ -9,33 +9,6 @@ namespace {
 
 using core::EventKind;
 
-struct Shape {
-    std::string_view name;
-    Level level;
-    std::string_view detail;  // name of the field that `detail` becomes; empty: none
-};
-
-constexpr std::array<Shape, 17> kShapes{{
-    {"association_up", Level::info, ""},
-    {"association_closed", Level::info, ""},
-    {"association_aborted", Level::warning, "cause"},
-    {"association_lost", Level::warning, ""},
-    {"association_restarted", Level::warning, ""},
-    {"path_down", Level::warning, "path"},
-    {"path_up", Level::info, "path"},
-    {"path_potentially_failed", Level::warning, "path"},
-    {"primary_changed", Level::warning, "path"},
-    {"asp_state", Level::info, ""},
-    {"as_state", Level::info, ""},
-    {"m3ua_error_received", Level::warning, "code"},
-    {"m3ua_error_sent", Level::warning, "code"},
-    {"memory_low", Level::error, "free_pages"},
-    {"memory_recovered", Level::info, ""},
-    {"transport_table_deep", Level::error, "depth"},
-    {"transport_table_flat", Level::info, ""},
-}};
-static_assert(static_cast<std::size_t>(EventKind::transport_table_flat) + 1 == kShapes.size());
-
 constexpr std::array<std::string_view, 3> kAspStates{"down", "inactive", "active"};
 constexpr std::array<std::string_view, 4> kAsStates{"down", "inactive", "active", "pending"};
 
@@ -52,19 +25,24 @@ void add_states(Line& line, const std::array<std::string_view, N>& names, std::u
 
 }  // namespace
 
-Line line_of(const core::EventRecord& record, const core::Settings& settings) {
-    const Shape& shape = kShapes[static_cast<std::size_t>(record.kind)];
-    Line line{shape.level, shape.name, {}, ""};
+Line line_of(const core::EventRecord& record, const core::Settings& settings,
+             std::uint64_t similar) {
+    const CataloguedEvent& event = catalogued(record.kind);
+    Line line{event.least, event.name, {}, ""};
     if (record.peer.value < settings.peers.size())
         line.fields.push_back({"peer", settings.peers[record.peer.value].m3ua.name});
     if (record.as.value < settings.servers.size())
         line.fields.push_back({"as", settings.servers[record.as.value].name});
-    if (!shape.detail.empty()) line.fields.push_back({shape.detail, std::to_string(record.detail)});
+    if (!event.detail.empty()) line.fields.push_back({event.detail, std::to_string(record.detail)});
     if (record.kind == EventKind::asp_state) add_states(line, kAspStates, record.detail);
     if (record.kind == EventKind::as_state) {
         add_states(line, kAsStates, record.detail);
         const unsigned to = record.detail & 0xffu;
         if (to != static_cast<unsigned>(sigtran::AsState::active)) line.level = Level::warning;
+    }
+    if (similar != 0) {
+        line.fields.push_back({"similar", std::to_string(similar)});
+        line.text = "(+" + std::to_string(similar) + " similar)";
     }
     return line;
 }
@@ -74,25 +52,52 @@ std::uint64_t Damper::key_of(const core::EventRecord& record) {
            std::uint64_t{record.as.value & 0xffffffu} << 32 | record.peer.value;
 }
 
-Damper::Verdict Damper::judge(const core::EventRecord& record, Time now) {
-    if (now - all_.since >= kInterval) all_ = {now, 0, 0};
-    if (windows_.size() >= kKeysMax) windows_.clear();
-    Window& window = windows_.try_emplace(key_of(record), Window{now, 0, 0}).first->second;
-    if (now - window.since >= kInterval) {
+void Damper::begin_interval(Time now) {
+    if (now - interval_since_ < kInterval) return;
+    interval_since_ = now;
+    interval_written_ = 0;
+}
+
+std::optional<Damper::Told> Damper::judge(const core::EventRecord& record, Time now) {
+    begin_interval(now);
+    if (windows_.size() >= kKeysMax) {
+        windows_.clear();  // what was folded stays in silent_
+        folding_.clear();
+    }
+    const std::uint64_t key = key_of(record);
+    Window& window = windows_.try_emplace(key, Window{now, 0, 0, {}}).first->second;
+    if (now - window.since >= kInterval && window.folded == 0) {
         window.since = now;
         window.written = 0;
     }
-    if (window.written >= kBurst || all_.written >= kLinesPerInterval) {
-        ++window.folded;
+    if (window.written >= kBurst || interval_written_ >= kLinesPerInterval) {
+        if (window.folded++ == 0) folding_.push_back(key);
+        window.last = record;
         ++silent_;
-        return {};
+        return std::nullopt;
     }
     ++window.written;
-    ++all_.written;
-    const Verdict verdict{true, window.folded};
-    silent_ -= window.folded < silent_ ? window.folded : silent_;
-    window.folded = 0;
-    return verdict;
+    ++interval_written_;
+    return Told{record, 0};
+}
+
+std::vector<Damper::Told> Damper::due(Time now) {
+    begin_interval(now);
+    std::vector<Told> told;
+    std::size_t kept = 0;
+    for (const std::uint64_t key : folding_) {
+        Window& window = windows_.at(key);
+        if (now - window.since < kInterval || interval_written_ >= kLinesPerInterval) {
+            folding_[kept++] = key;
+            continue;
+        }
+        told.push_back({window.last, window.folded - 1});
+        silent_ -= window.folded;
+        window = {now, 1, 0, {}};
+        ++interval_written_;
+    }
+    folding_.resize(kept);
+    return told;
 }
 
 }  // namespace signalbox::daemon

@@ -2,6 +2,7 @@
 // The core's event records as log lines with stable names; repeated ones fold.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -9,10 +10,9 @@
 
 #include "base/time.h"
 #include "core/node.h"
+#include "event_catalogue.h"
 
 namespace signalbox::daemon {
-
-enum class Level : std::uint8_t { trace, debug, info, warning, error };
 
 struct Field {
     std::string_view name;
@@ -27,21 +27,26 @@ struct Line {
     std::string text;  // for people; may be empty when name and fields say it all
 };
 
-Line line_of(const core::EventRecord& record, const core::Settings& settings);
+Line line_of(const core::EventRecord& record, const core::Settings& settings,
+             std::uint64_t similar = 0);
 
-/// Lines of one kind about one peer and server come at most kBurst in kInterval; the first after
-/// that says how many were folded. All kinds together keep to kLinesPerInterval.
+/// Lines of one kind about one peer and server come at most kBurst in kInterval. Of the others the
+/// last one is given out when the interval is over, with how many it stands for besides itself. All
+/// kinds together keep to kLinesPerInterval.
 class Damper {
  public:
     static constexpr Duration kInterval = std::chrono::seconds{10};
     static constexpr unsigned kBurst = 5;
     static constexpr unsigned kLinesPerInterval = 1000;
 
-    struct Verdict {
-        bool write = false;
-        std::uint64_t folded = 0;  // similar ones that were not written before this one
+    struct Told {
+        core::EventRecord record;
+        std::uint64_t similar = 0;  // those that were not written before this one
     };
-    Verdict judge(const core::EventRecord& record, Time now);
+    /// Nothing: not written now.
+    std::optional<Told> judge(const core::EventRecord& record, Time now);
+    /// What was folded and whose interval is over.
+    std::vector<Told> due(Time now);
     /// Events that were not written and of which no later line has told yet.
     std::uint64_t silent() const { return silent_; }
 
@@ -51,10 +56,14 @@ class Damper {
         Time since{};
         unsigned written = 0;
         std::uint64_t folded = 0;
+        core::EventRecord last;
     };
+    void begin_interval(Time now);
     static std::uint64_t key_of(const core::EventRecord& record);
     std::unordered_map<std::uint64_t, Window> windows_;
-    Window all_;
+    std::vector<std::uint64_t> folding_;  // windows with something folded
+    Time interval_since_{};
+    unsigned interval_written_ = 0;
     std::uint64_t silent_ = 0;
 };
 

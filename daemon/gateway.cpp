@@ -26,22 +26,55 @@ std::string summary(const io::Runtime& runtime, const config::Configuration& con
     return text;
 }
 
-/// The core's events, damped, as lines of the log.
+/// The core's events, damped, as lines of the log; and what the counters say now and then.
 class EventLog {
  public:
-    EventLog(Log& log, const core::Settings& settings) : log_(log), settings_(settings) {}
+    EventLog(Log& log, const core::Node& node, const core::Settings& settings)
+        : log_(log), node_(node), settings_(settings) {}
     void take(const core::EventRecord& record) {
-        const auto verdict = damper_.judge(record, io::monotonic_now());
-        if (!verdict.write) return;
-        Line line = line_of(record, settings_);
-        if (verdict.folded != 0) line.text = "(+" + std::to_string(verdict.folded) + " similar)";
-        log_.write(line);
+        if (const auto told = damper_.judge(record, io::monotonic_now())) write(*told);
+    }
+    void turn(Time now) {
+        if (now - looked_ < kLook) return;
+        looked_ = now;
+        for (const Damper::Told& told : damper_.due(now)) write(told);
+        if (now - counted_ < Damper::kInterval) return;
+        counted_ = now;
+        tell("no_route_discards", "count", no_route_total(), no_route_);
+        const std::uint64_t lost = log_.lost();
+        if (lost != lost_)
+            log_.write(Level::warning, "log_lost", std::to_string(lost) + " lines since start");
+        lost_ = lost;
     }
 
  private:
+    static constexpr Duration kLook = std::chrono::seconds{1};
+
+    void write(const Damper::Told& told) {
+        log_.write(line_of(told.record, settings_, told.similar));
+    }
+    std::uint64_t no_route_total() const {
+        std::uint64_t total = 0;
+        for (unsigned w = 0; w < node_.workers(); ++w)
+            total += node_.worker_counters(WorkerIndex{static_cast<std::uint8_t>(w)})
+                         .drops(Drop::mtp3_no_route);
+        return total;
+    }
+    void tell(std::string_view event, std::string_view field, std::uint64_t total,
+              std::uint64_t& before) {
+        if (total != before)
+            log_.write({Level::warning, event, {{field, std::to_string(total - before)}}, ""});
+        before = total;
+    }
+
     Log& log_;
+    const core::Node& node_;
     const core::Settings& settings_;
     Damper damper_;
+    Time looked_{};
+    Time counted_{};
+    std::uint64_t no_route_ = 0;
+    std::uint64_t lost_ = 0;
 };
 
 admin::Response state_page(bool good, const char* yes, const char* no) {
@@ -100,12 +133,16 @@ int run_gateway(const config::Configuration& configuration, const std::string& p
             control.start(configuration.admin.control_socket, configuration.admin.control_group);
         !error.empty())
         log.write(Level::warning, "control_socket", error);
-    EventLog events(log, configuration.core);
-    runtime.run({.turn = [&](Time now) { commands.turn(now); },
+    EventLog events(log, runtime.node(), configuration.core);
+    runtime.run({.turn =
+                     [&](Time now) {
+                         commands.turn(now);
+                         events.turn(now);
+                     },
                  .event = [&](const core::EventRecord& record) { events.take(record); },
                  .notice =
-                     [&](unsigned level, std::string_view text) {
-                         log.write(level_of_syslog(level), "daemon", std::string(text));
+                     [&](unsigned level, std::string_view event, std::string_view text) {
+                         log.write(level_of_syslog(level), event, std::string(text));
                      }});
     commands.end();
     control.stop();

@@ -2,16 +2,20 @@
 #include "log.h"
 
 #include <spdlog/async.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <chrono>
 #include <cstdlib>
+
+#include "log_sink.h"
 
 namespace signalbox::daemon {
 
 namespace {
 
 constexpr std::size_t kQueueLines = 8192;
+// At the end, for what waits to be written. A reader that reads takes milliseconds.
+constexpr auto kLastLines = std::chrono::seconds{2};
 
 spdlog::level::level_enum spdlog_level(Level level) {
     switch (level) {
@@ -29,39 +33,23 @@ spdlog::level::level_enum spdlog_level(Level level) {
     return spdlog::level::err;
 }
 
-/// sd-daemon(3): a line on standard error may begin with its priority.
-std::string_view journal_prefix(Level level) {
-    switch (level) {
-        case Level::trace:
-        case Level::debug:
-            return "<7>";
-        case Level::info:
-            return "<6>";
-        case Level::warning:
-            return "<4>";
-        case Level::error:
-            break;
-    }
-    return "<3>";
-}
-
 }  // namespace
 
-Log::Log(config::LogLevel level, config::LogFormat format)
-    : format_(format), journal_(std::getenv("JOURNAL_STREAM") != nullptr) {
+Log::Log(config::LogLevel level, config::LogFormat format) : format_(format) {
+    const bool journal = std::getenv("JOURNAL_STREAM") != nullptr;
+    sink_ = std::make_shared<ErrorSink>(journal);
     spdlog::init_thread_pool(kQueueLines, 1);
-    logger_ = std::make_shared<spdlog::async_logger>(
-        "signalbox", std::make_shared<spdlog::sinks::stderr_sink_mt>(), spdlog::thread_pool(),
-        spdlog::async_overflow_policy::overrun_oldest);
+    logger_ = std::make_shared<spdlog::async_logger>("signalbox", sink_, spdlog::thread_pool(),
+                                                     spdlog::async_overflow_policy::overrun_oldest);
     if (format == config::LogFormat::json)
         logger_->set_pattern(R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z","level":"%l",%v})");
     else
-        logger_->set_pattern(journal_ ? "%v" : "%Y-%m-%dT%H:%M:%S.%e%z %-7l %v");
+        logger_->set_pattern(journal ? "%v" : "%Y-%m-%dT%H:%M:%S.%e%z %-7l %v");
     logger_->set_level(spdlog_level(static_cast<Level>(level)));
-    logger_->flush_on(spdlog::level::trace);
 }
 
 Log::~Log() {
+    sink_->end_by(std::chrono::steady_clock::now() + kLastLines);
     logger_.reset();
     spdlog::shutdown();  // writes what waits
 }
@@ -79,10 +67,12 @@ void Log::set_level(Level level) {
     logger_->set_level(spdlog_level(level));
 }
 
+std::uint64_t Log::lost() const {
+    return sink_->lost() + spdlog::thread_pool()->overrun_counter();
+}
+
 std::string Log::body(const Line& line) const {
-    if (format_ == config::LogFormat::json) return json_body(line);
-    if (!journal_) return text_body(line);
-    return std::string(journal_prefix(line.level)) + text_body(line);
+    return format_ == config::LogFormat::json ? json_body(line) : text_body(line);
 }
 
 }  // namespace signalbox::daemon

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The daemon's log on standard error: text or JSON, for a terminal or for journald. Written by a
-// thread of its own; when that cannot keep up, the oldest lines go.
+// thread of its own; when that cannot keep up, the oldest lines go. Nobody who logs ever waits.
 #pragma once
 #include <memory>
 #include <optional>
@@ -16,6 +16,8 @@ class logger;
 
 namespace signalbox::daemon {
 
+class ErrorSink;
+
 class Log {
  public:
     Log(config::LogLevel level, config::LogFormat format);
@@ -26,12 +28,14 @@ class Log {
     void write(const Line& line);  // any thread
     void write(Level level, std::string_view event, std::string text);
     void set_level(Level level);  // any thread
+    /// Lines since start that the disk or the queue did not take.
+    std::uint64_t lost() const;  // any thread
 
  private:
     std::string body(const Line& line) const;
 
     config::LogFormat format_;
-    bool journal_ = false;
+    std::shared_ptr<ErrorSink> sink_;
     std::shared_ptr<spdlog::logger> logger_;
 };
 

@@ -42,9 +42,8 @@ Level level_of_syslog(unsigned number) {
 }
 
 std::optional<Level> level_called(std::string_view name) {
-    constexpr std::string_view kNames[] = {"trace", "debug", "info", "warning", "error"};
-    for (std::size_t i = 0; i < std::size(kNames); ++i)
-        if (kNames[i] == name) return static_cast<Level>(i);
+    for (unsigned i = 0; i <= static_cast<unsigned>(Level::error); ++i)
+        if (name_of(static_cast<Level>(i)) == name) return static_cast<Level>(i);
     return std::nullopt;
 }
 

@@ -158,8 +158,13 @@ void Node::Shared::from_worker(unsigned /*worker*/, const Record& record, Time n
                 gateway->refuse_data(h.peer, h.stream, record.bytes, h.why, now);
             break;
         case RecordKind::congestion:
-            if (h.peer != kNoPeer && links[h.peer.value].ref == h.ref)
-                gateway->send_queue_level(h.peer, h.level, now);
+            if (h.peer == kNoPeer || !(links[h.peer.value].ref == h.ref)) break;
+            gateway->send_queue_level(h.peer, h.level, now);
+            note({.kind = h.level != 0 ? EventKind::send_queue_congested
+                                       : EventKind::send_queue_relieved,
+                  .peer = h.peer,
+                  .detail = h.level,
+                  .when = now});
             break;
         case RecordKind::fence:
         case RecordKind::drain:

@@ -40,6 +40,8 @@ enum class EventKind : std::uint8_t {
     memory_recovered,
     transport_table_deep,  // detail: buckets of the longest chain
     transport_table_flat,
+    send_queue_congested,  // detail: level
+    send_queue_relieved,
 };
 struct EventRecord {
     EventKind kind{};

@@ -181,7 +181,8 @@ void Runtime::run(const Hooks& hooks) {
 /// False: end now.
 bool Runtime::handle_signal(int signal, Time now, const Hooks& hooks) {
     if (signal == SIGHUP) {
-        hooks.notice(4, "SIGHUP: this release takes a new configuration only at start");
+        hooks.notice(4, "no_reload",
+                     "SIGHUP: this release takes a new configuration only at start");
         return true;
     }
     if (draining_) return false;
@@ -190,7 +191,7 @@ bool Runtime::handle_signal(int signal, Time now, const Hooks& hooks) {
 }
 
 void Runtime::begin_drain(Time now, const Hooks& hooks) {
-    hooks.notice(5, "draining: application servers are told and associations shut down");
+    hooks.notice(5, "draining", "application servers are told and associations shut down");
     draining_ = true;
     drain_deadline_ = now + kDrainMax;
     ready_.store(false, std::memory_order_relaxed);
@@ -216,8 +217,7 @@ void Runtime::watch_ports(const Hooks& hooks) {
     for (std::size_t i = 0; i < ports_.size(); ++i) {
         const bool up = ports_[i]->link_up();
         if (up != link_up_[i])
-            hooks.notice(up ? 5 : 4,
-                         "port " + ports_[i]->name() + (up ? ": link up" : ": link down"));
+            hooks.notice(up ? 5 : 4, up ? "link_up" : "link_down", "port " + ports_[i]->name());
         link_up_[i] = up;
     }
     const bool all_up = std::find(link_up_.begin(), link_up_.end(), false) == link_up_.end();
@@ -225,8 +225,9 @@ void Runtime::watch_ports(const Hooks& hooks) {
     for (std::size_t i = 0; i < loops_.size(); ++i) {
         const std::uint32_t seen = loops_[i]->duplicate_seen();
         if (seen != 0 && seen != duplicates_seen_[i])
-            hooks.notice(3, "port " + ports_[seen - 1]->name() +
-                                ": another station uses one of our addresses");
+            hooks.notice(
+                3, "duplicate_address",
+                "port " + ports_[seen - 1]->name() + ": another station uses one of our addresses");
         duplicates_seen_[i] = seen;
     }
 }

@@ -47,7 +47,8 @@ class Runtime {
     struct Hooks {
         std::function<void(Time)> turn;  // once a turn, some milliseconds apart; must not wait
         std::function<void(const core::EventRecord&)> event;
-        std::function<void(unsigned level, std::string_view text)> notice;
+        /// level as syslog has it, event as the catalogue of events names it
+        std::function<void(unsigned level, std::string_view event, std::string_view text)> notice;
     };
     /// The control loop on the calling thread: until SIGTERM or SIGINT (which must be blocked in
     /// every thread), then an orderly end of at most 5 s; a second signal ends at once. Workers

@@ -110,4 +110,5 @@ def an_operator_works(stage):
     story.equal(ctl.run('version')[0], 69, 'exit code without a daemon')
 
 
-story.tell(an_operator_works, programs=(story.DAEMON, story.ASP, CTL))
+if __name__ == '__main__':
+    story.tell(an_operator_works, programs=(story.DAEMON, story.ASP, CTL))
