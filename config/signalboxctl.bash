@@ -6,10 +6,11 @@ _signalboxctl() {
         drain) words="node" ;;
         log) words="level" ;;
         peer) words="block unblock drop" ;;
+        reload) words="--dry-run --allow-reset" ;;
         route) words="explain" ;;
         show) words="peers as associations paths routes bindings workers drops memory rates ports config" ;;
     esac
-    [ "$COMP_CWORD" -eq 1 ] && words="doctor drain log peer route show version"
+    [ "$COMP_CWORD" -eq 1 ] && words="doctor drain log peer reload route show version"
     mapfile -t COMPREPLY < <(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}")
 }
 complete -F _signalboxctl signalboxctl

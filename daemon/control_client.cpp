@@ -68,7 +68,8 @@ ControlAnswer ask_daemon(const std::string& path, const std::string& line, int s
     if (first == admin::kControlOk && error.empty())
         answer.body = text.substr(end + 1);
     else if (first.rfind(refused, 0) == 0)
-        answer.error = first.substr(refused.size());
+        answer.error =
+            text.substr(refused.size(), text.find_last_not_of('\n') + 1 - refused.size());
     else {
         answer.reached = false;
         answer.error = error.empty() ? "no answer that this signalboxctl understands" : error;

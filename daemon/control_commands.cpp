@@ -60,8 +60,11 @@ constexpr const char* kBusy = "the control thread did not take it in time";
 }  // namespace
 
 ControlCommands::ControlCommands(io::Runtime& runtime, Log& log, std::string path,
-                                 const config::Configuration& configuration)
-    : runtime_(runtime), log_(log), path_(std::move(path)), configuration_(configuration) {}
+                                 const config::Configuration& configuration,
+                                 Reloader::Applied applied)
+    : runtime_(runtime),
+      log_(log),
+      reloader_(runtime, queue_, log, std::move(path), configuration, std::move(applied)) {}
 
 void ControlCommands::turn(Time now) {
     rates_.turn(runtime_.node(), now);
@@ -82,6 +85,8 @@ std::string ControlCommands::answer(const admin::Client& client,
             log_.write(line);
         }
         return act(client, given);
+    } catch (const ReloadRefused& error) {
+        return admin::kControlError + std::string(error.what()) + "\n";
     } catch (const Refused& error) {
         return admin::kControlError + std::string(error.what()) + "\n";
     }
@@ -104,10 +109,12 @@ std::string ControlCommands::act(const admin::Client& /*client*/, const Given& g
         case Verb::drain_node:
             runtime_.request_drain();
             return done("draining: the daemon ends when every association is shut down");
+        case Verb::reload:
+            return reload(given);
         case Verb::log_level:
             return set_log_level(given);
         case Verb::doctor:
-            return ok("text\n" + doctor());
+            return ok("text\n" + report_of(reloader_.configuration()));
         default:
             return show(given);
     }
@@ -141,7 +148,7 @@ std::string ControlCommands::show(const Given& given) {
             return ok(table);
         }
         case Verb::show_config:
-            return ok("text\n" + configuration_.effective);
+            return ok("text\n" + reloader_.effective());
         case Verb::version:
             return ok(one_value("signalbox.version/1", "version", SIGNALBOX_VERSION));
         default:
@@ -243,8 +250,9 @@ std::string ControlCommands::set_log_level(const Given& given) {
     return done("logging from level " + given.arguments[0] + " on");
 }
 
-std::string ControlCommands::doctor() const {
-    return report_of(configuration_);
+std::string ControlCommands::reload(const Given& given) {
+    return ok(reloader_.reload({.dry_run = admin::has_option(given, "--dry-run"),
+                                .allow_reset = admin::has_option(given, "--allow-reset")}));
 }
 
 }  // namespace signalbox::daemon

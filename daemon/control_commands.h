@@ -12,6 +12,7 @@
 #include "admin/rates.h"
 #include "io/runtime.h"
 #include "log.h"
+#include "reloader.h"
 
 namespace signalbox::daemon {
 
@@ -19,13 +20,14 @@ class ControlCommands {
  public:
     /// `path`: the configuration's file; `configuration`: as loaded at start.
     ControlCommands(io::Runtime& runtime, Log& log, std::string path,
-                    const config::Configuration& configuration);
+                    const config::Configuration& configuration, Reloader::Applied applied);
 
     /// The answer to one request. Threads of the control socket.
     std::string answer(const admin::Client& client, const std::vector<std::string>& words);
 
     // control thread
     void turn(Time now);
+    void hangup() { reloader_.begin(); }
     void end() { queue_.close(); }
 
  private:
@@ -36,13 +38,12 @@ class ControlCommands {
     std::string explain(const admin::Given& given);
     std::string on_peer(const admin::Given& given);
     std::string set_log_level(const admin::Given& given);
-    std::string doctor() const;
+    std::string reload(const admin::Given& given);
 
     io::Runtime& runtime_;
     Log& log_;
-    std::string path_;
-    config::Configuration configuration_;  // in force
     admin::ControlQueue queue_;
+    Reloader reloader_;
     admin::Rates rates_;
 };
 

@@ -86,7 +86,12 @@ constexpr CataloguedEvent kEvents[] = {
     {"no_route_discards", kWarning, kWarning, "", "count",
      "messages had no application server, within the last ten seconds",
      "runbook: SignalboxNoRoute"},
-    {"no_reload", kWarning, kWarning, "", "", "this release does not obey SIGHUP", "restart"},
+    {"configuration_reloaded", kInfo, kInfo, "", "", "a reload is in force", "nothing"},
+    {"reload_planned", kInfo, kInfo, "", "", "somebody asked what a reload would do",
+     "nothing: it was a dry run"},
+    {"reload_refused", kError, kError, "", "",
+     "a reload by SIGHUP was refused whole, for the reasons given; what was in force stays",
+     "`signalboxctl reload --dry-run`, then mend the file"},
     {"started", kInfo, kInfo, "", "", "the daemon runs: its workers, peers and ports", "nothing"},
     {"stopped", kInfo, kInfo, "", "", "the daemon ended in order", "nothing"},
 };

@@ -13,6 +13,7 @@
 #include "log.h"
 #include "metrics/exporter.h"
 #include "options.h"
+#include "service_manager.h"
 
 namespace signalbox::daemon {
 
@@ -29,8 +30,7 @@ std::string summary(const io::Runtime& runtime, const config::Configuration& con
 /// The core's events, damped, as lines of the log; and what the counters say now and then.
 class EventLog {
  public:
-    EventLog(Log& log, const core::Node& node, const core::Settings& settings)
-        : log_(log), node_(node), settings_(settings) {}
+    EventLog(Log& log, const core::Node& node) : log_(log), node_(node) {}
     void take(const core::EventRecord& record) {
         if (const auto told = damper_.judge(record, io::monotonic_now())) write(*told);
     }
@@ -51,7 +51,7 @@ class EventLog {
     static constexpr Duration kLook = std::chrono::seconds{1};
 
     void write(const Damper::Told& told) {
-        log_.write(line_of(told.record, settings_, told.similar));
+        log_.write(line_of(told.record, node_.settings(), told.similar));
     }
     std::uint64_t no_route_total() const {
         std::uint64_t total = 0;
@@ -69,7 +69,6 @@ class EventLog {
 
     Log& log_;
     const core::Node& node_;
-    const core::Settings& settings_;
     Damper damper_;
     Time looked_{};
     Time counted_{};
@@ -117,7 +116,7 @@ int run_gateway(const config::Configuration& configuration, const std::string& p
     }
     io::Runtime& runtime = **std::get_if<std::unique_ptr<io::Runtime>>(&made);
     log.write(Level::info, "started", summary(runtime, configuration));
-    const metrics::Exporter exporter(configuration.metrics, SIGNALBOX_VERSION);
+    metrics::Exporter exporter(configuration.metrics, SIGNALBOX_VERSION);
     admin::HttpServer http(pages(runtime, exporter));  // ends before the runtime that it asks
     if (const std::string error = http.start(configuration.admin.http_listen); !error.empty()) {
         // Signaling goes before its observation, unless the configuration says otherwise.
@@ -125,7 +124,9 @@ int run_gateway(const config::Configuration& configuration, const std::string& p
         log.write(required ? Level::error : Level::warning, "http", error);
         if (required) return kExitFailed;
     }
-    ControlCommands commands(runtime, log, path, configuration);
+    ControlCommands commands(runtime, log, path, configuration, [&](const auto& fresh) {
+        exporter.set_max_peers(fresh.metrics.max_peers);
+    });
     admin::ControlSocket control([&](const admin::Client& client, const auto& words) {
         return commands.answer(client, words);
     });
@@ -133,17 +134,21 @@ int run_gateway(const config::Configuration& configuration, const std::string& p
             control.start(configuration.admin.control_socket, configuration.admin.control_group);
         !error.empty())
         log.write(Level::warning, "control_socket", error);
-    EventLog events(log, runtime.node(), configuration.core);
+    EventLog events(log, runtime.node());
+    ServiceManager manager;
     runtime.run({.turn =
                      [&](Time now) {
                          commands.turn(now);
                          events.turn(now);
+                         manager.turn(now, runtime.healthy());
                      },
+                 .hangup = [&] { commands.hangup(); },
                  .event = [&](const core::EventRecord& record) { events.take(record); },
                  .notice =
                      [&](unsigned level, std::string_view event, std::string_view text) {
                          log.write(level_of_syslog(level), event, std::string(text));
                      }});
+    manager.stopping();
     commands.end();
     control.stop();
     log.write(Level::info, "stopped", "");

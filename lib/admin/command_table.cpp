@@ -33,6 +33,8 @@ constexpr Command kCommands[] = {
     {Verb::peer_drop, "peer drop", "NAME", 1, 1, true,
      "abort the peer's association; it may connect again"},
     {Verb::drain_node, "drain node", "", 0, 0, true, "end in an orderly way, as SIGTERM does"},
+    {Verb::reload, "reload", "[--dry-run] [--allow-reset]", 0, 0, true,
+     "read the configuration again; --dry-run only says what would happen"},
     {Verb::log_level, "log level", "LEVEL", 1, 1, true, "trace, debug, info, warning or error"},
     {Verb::doctor, "doctor", "", 0, 0, false, "what the host lacks for the running configuration"},
     {Verb::version, "version", "", 0, 0, false, "version of the daemon"},

@@ -28,6 +28,7 @@ enum class Verb : std::uint8_t {
     peer_unblock,
     peer_drop,
     drain_node,
+    reload,
     log_level,
     doctor,
     version,

@@ -12,6 +12,7 @@ bool ControlQueue::run(Step step) {
     if (closed_ || jobs_.size() >= kMaxWaiting) return false;
     jobs_.push_back(job);
     done_.wait_for(lock, kPatience, [&] { return job->done || closed_; });
+    done_.wait(lock, [&] { return !job->running; });
     job->abandoned = !job->done;
     return job->done;
 }
@@ -24,11 +25,13 @@ void ControlQueue::turn(Time now) {
         if (jobs_.empty()) return;
         job = jobs_.front();
         if (job->abandoned) return jobs_.pop_front();
+        job->running = true;
     }
-    if (!job->step(now)) return;
+    const bool done = job->step(now);
     const std::lock_guard lock(mutex_);
-    job->done = true;
-    jobs_.pop_front();
+    job->running = false;
+    job->done = done;
+    if (done) jobs_.pop_front();
     done_.notify_all();
 }
 

@@ -34,6 +34,7 @@ class ControlQueue {
     struct Job {
         Step step;
         bool done = false;
+        bool running = false;
         bool abandoned = false;
     };
     std::mutex mutex_;

@@ -82,13 +82,14 @@ std::string peer_name(const core::Settings& settings, PeerIndex peer) {
 
 std::optional<PeerIndex> peer_called(const core::Settings& settings, const std::string& name) {
     for (std::uint32_t i = 0; i < settings.peers.size(); ++i)
-        if (settings.peers[i].m3ua.name == name) return PeerIndex{i};
+        if (!settings.peers[i].m3ua.retired && settings.peers[i].m3ua.name == name)
+            return PeerIndex{i};
     return std::nullopt;
 }
 
 std::optional<AsIndex> as_called(const core::Settings& settings, const std::string& name) {
     for (std::uint32_t i = 0; i < settings.servers.size(); ++i)
-        if (settings.servers[i].name == name) return AsIndex{i};
+        if (!settings.servers[i].retired && settings.servers[i].name == name) return AsIndex{i};
     return std::nullopt;
 }
 
@@ -111,7 +112,7 @@ Table peers_view(const core::NodeStatistics& s, const std::string& only) {
             member_of[settings.servers[as].members[m].peer.value].push_back({as, m});
     for (std::size_t p = 0; p < settings.peers.size(); ++p) {
         const core::PeerSettings& peer = settings.peers[p];
-        if (!only.empty() && peer.m3ua.name != only) continue;
+        if (peer.m3ua.retired || (!only.empty() && peer.m3ua.name != only)) continue;
         const bool up = p < s.peer_associated.size() && s.peer_associated[p];
         const bool blocked = p < s.peer_blocked.size() && s.peer_blocked[p];
         const std::string port = peer.remote_port ? ":" + std::to_string(*peer.remote_port) : ":*";
@@ -144,7 +145,7 @@ Table as_view(const core::NodeStatistics& s, const std::string& only) {
     const core::Settings& settings = *s.settings;
     for (std::size_t i = 0; i < settings.servers.size(); ++i) {
         const sigtran::AsSettings& as = settings.servers[i];
-        if (!only.empty() && as.name != only) continue;
+        if (as.retired || (!only.empty() && as.name != only)) continue;
         const bool known = i < s.as_states.size();
         table.add({as.name, name_of(kAsStates, known ? s.as_states[i] : sigtran::AsState::down),
                    optional_number(as.routing_context), destinations_of(settings, as),

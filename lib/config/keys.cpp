@@ -214,7 +214,7 @@ constexpr Key kRoutingKeys[] = {
     kCic,
 };
 constexpr Key kRoutes[] = {
-    as_in("national", required(name("instance", "", "the network that it is in"))),
+    as_in("national", live(required(name("instance", "", "the network that it is in")))),
     as_in("2-2-2", live(required(text("dpc", "", "destination point code, or default: all")))),
     live(integer("mask", 0, 24, "0", "low bits of dpc that are not compared")),
     kOpc,
@@ -301,13 +301,14 @@ constexpr Key kRoot[] = {
      .fallback = "{}",
      .help = "SCTP values by name",
      .keys = kProfile,
-     .most = kMaxProfiles},
-    required(
-        list(section("listeners", kListeners, "SCTP ports that are served"), 1, kMaxListeners)),
-    list(section("instances", kInstances, "MTP networks"), 0, kMaxInstances),
-    list(section("peers", kPeers, "peers"), 0, kMaxPeers),
-    list(section("peer_templates", kTemplates, "peers by the dozen"), 0, kMaxPeers),
-    list(section("application_servers", kServers, "application servers"), 0, kMaxServers),
+     .most = kMaxProfiles,
+     .reload = Reload::live},
+    live(required(
+        list(section("listeners", kListeners, "SCTP ports that are served"), 1, kMaxListeners))),
+    live(list(section("instances", kInstances, "MTP networks"), 0, kMaxInstances)),
+    live(list(section("peers", kPeers, "peers"), 0, kMaxPeers)),
+    live(list(section("peer_templates", kTemplates, "peers by the dozen"), 0, kMaxPeers)),
+    live(list(section("application_servers", kServers, "application servers"), 0, kMaxServers)),
     later("linksets", ""),
     list(section("routes", kRoutes, "what the keys of application servers do not say"), 0,
          kMaxMtpRoutes),

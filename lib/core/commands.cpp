@@ -17,6 +17,7 @@ bool Worker::State::take_commands(Time now) {
     for (; n < kRecordsPerTurn; ++n) {
         const std::span<const std::uint8_t> raw = mine.from_control.front();
         if (raw.empty()) break;
+        take_snapshot();  // a reload's news may be older than this record and newer than ours
         if (!obey(view_record(raw), now)) break;
         mine.from_control.pop();
     }
@@ -139,6 +140,7 @@ bool Worker::State::take_handed(Time now, sctp::TransmitSink& sink) {
         for (std::size_t n = 0; n < kRecordsPerTurn; ++n) {
             const std::span<const std::uint8_t> raw = ring.front();
             if (raw.empty()) break;
+            take_snapshot();  // the other worker may know of peers and servers that ours lacks
             const Record record = view_record(raw);
             if (record.header.kind == RecordKind::message) {
                 if (!message_for(record, now)) break;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <new>
+#include <utility>
 
 #include "core/node.h"
 #include "core/shared.h"
@@ -194,6 +195,8 @@ void Node::Shared::send_outgoing(Time now) {
         command({.kind = RecordKind::send, .stream = o.stream, .ref = link.ref, .peer = o.peer},
                 o.bytes);
     }
+    for (const PeerIndex peer : std::exchange(to_shut_down, {}))
+        disconnect(peer, RecordKind::shutdown);
     for (const PeerIndex peer : gateway->take_disconnects()) disconnect(peer, RecordKind::abort);
     for (const PeerIndex peer : gateway->take_drained()) disconnect(peer, RecordKind::shutdown);
     note_changes(now);
@@ -347,8 +350,8 @@ void Node::Shared::add_up_ledger(NodeStatistics& s) const {
             ledger.servers[i].add_to(s.as_ledger[i]);
         for (std::size_t i = 0; i < s.peer_ledger.size() && i < ledger.peers.size(); ++i)
             ledger.peers[i].add_to(s.peer_ledger[i]);
-        for (std::size_t i = 0; i < s.route_ledger.size() && i < ledger.routes.size(); ++i)
-            ledger.routes[i].add_to(s.route_ledger[i]);
+        for (std::size_t i = 0; i < s.route_ledger.size(); ++i)
+            ledger.routes[plan->route_counters[i]].add_to(s.route_ledger[i]);
     }
     for (std::size_t i = 0; i < settings().servers.size(); ++i)
         s.as_waiting.push_back(pending_messages[i].load(std::memory_order_relaxed));

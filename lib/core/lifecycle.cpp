@@ -28,6 +28,15 @@ Slot* Worker::State::find(const AssociationRef& ref) {
 }
 
 Slot* Worker::State::new_slot(std::uint16_t listener, PeerIndex peer) {
+    std::atomic<std::uint32_t>& count = shared.associations[listener];
+    if (count.fetch_add(1, std::memory_order_relaxed) <
+        settings().listeners[listener].max_associations)
+        if (Slot* slot = take_slot(listener, peer)) return slot;
+    count.fetch_sub(1, std::memory_order_relaxed);
+    return nullptr;
+}
+
+Slot* Worker::State::take_slot(std::uint16_t listener, PeerIndex peer) {
     Slot* slot = nullptr;
     if (faults.refuse(Site::slot)) return nullptr;
     if (!free_slots.empty()) {
@@ -285,6 +294,7 @@ bool Worker::State::take_down_one(Slot& slot, Time now, std::size_t& budget_bloc
     ++slot.generation;            // old references die here
     free_slots.push_back(&slot);  // room for all was reserved
     mine.slots_used.fetch_sub(1, std::memory_order_relaxed);
+    shared.associations[slot.listener].fetch_sub(1, std::memory_order_relaxed);
     return true;
 }
 

@@ -2,6 +2,7 @@
 #include "core/node.h"
 
 #include <algorithm>
+#include <map>
 #include <new>
 
 #include "core/shared.h"
@@ -18,6 +19,12 @@ constexpr std::size_t kHandoffRingBytes = 1u << 20;
 // CPU.
 constexpr std::size_t kCachePages = 4096;
 constexpr std::size_t kMinCachePages = 64;
+
+/// What a reload may add: workers' tables by peer, server and listener are made at start.
+constexpr std::size_t kSparePeers = 4096;
+constexpr std::size_t kSpareServers = 1024;
+constexpr std::size_t kSpareListeners = 16;
+constexpr std::size_t kSpareRoutes = 65536;
 
 std::size_t slots_wanted(const Settings& settings, std::size_t region_bytes) {
     std::size_t wanted = 0;
@@ -64,12 +71,37 @@ std::vector<sigtran::PeerSettings> m3ua_peers(const Settings& settings) {
 
 }  // namespace
 
-Plan::Plan(Settings s, std::uint64_t which)
+Plan::Plan(Settings s, std::uint64_t which, const Plan* before)
     : settings(std::move(s)),
       access(settings),
       routes(settings.instances, routes_of(settings)),
       screening(settings),
-      generation(which) {}
+      generation(which) {
+    count_routes(before);
+}
+
+void Plan::count_routes(const Plan* before) {
+    // Equal routes take the counters in turn.
+    std::multimap<std::pair<std::uint32_t, std::uint32_t>, std::size_t> known;  // by AS and DPC
+    const auto place = [](const mtp3::Route& r) { return std::pair{r.as.value, r.dpc.value}; };
+    if (before != nullptr) {
+        counters_given = before->counters_given;
+        for (std::size_t i = 0; i < before->routes.routes().size(); ++i)
+            known.emplace(place(before->routes.routes()[i]), i);
+    }
+    for (const mtp3::Route& route : routes.routes()) {
+        const auto [first, last] = known.equal_range(place(route));
+        const auto there = std::find_if(first, last, [&](const auto& candidate) {
+            return before->routes.routes()[candidate.second] == route;
+        });
+        if (there == last) {
+            route_counters.push_back(static_cast<std::uint32_t>(counters_given++));
+            continue;
+        }
+        route_counters.push_back(before->route_counters[there->second]);
+        known.erase(there);
+    }
+}
 
 Node::Shared::Shared(Settings s, unsigned worker_count, void* region, std::size_t region_bytes,
                      Reclaimer& r, RandomSource::Seed seed)
@@ -83,6 +115,10 @@ Node::Shared::Shared(Settings s, unsigned worker_count, void* region, std::size_
     random.fill(cookie_key);
     random.fill(cookie_key_previous);
 
+    room = {.peers = settings.peers.size() + kSparePeers,
+            .servers = settings.servers.size() + kSpareServers,
+            .listeners = settings.listeners.size() + kSpareListeners,
+            .routes = plan->routes.routes().size() + kSpareRoutes};
     slot_count = slots_wanted(settings, region_bytes);
     slots = static_cast<Slot*>(region);
     for (std::size_t i = 0; i < slot_count; ++i) ::new (&slots[i]) Slot;
@@ -100,18 +136,17 @@ Node::Shared::Shared(Settings s, unsigned worker_count, void* region, std::size_
     const std::size_t cache_pages =
         std::max(kMinCachePages, std::min(kCachePages, pool->total_pages() / (4 * workers)));
     for (unsigned w = 0; w < workers; ++w) {
-        per_worker.push_back(std::make_unique<WorkerShared>(
-            *pool, cache_pages, kRingBytes, settings.peers.size() + 1, settings.servers.size(),
-            plan->routes.routes().size()));
+        per_worker.push_back(std::make_unique<WorkerShared>(*pool, cache_pages, kRingBytes, room));
         per_worker.back()->pages.top_up();
         worker_seeds.push_back(draw_seed(random));
     }
     for (unsigned i = 0; i < workers * workers; ++i)
         between.push_back(
             std::make_unique<ByteRing>(i % (workers + 1) == 0 ? 4096 : kHandoffRingBytes));
-    pending_messages = std::make_unique<std::atomic<std::uint32_t>[]>(settings.servers.size() + 1);
-    returned_messages = std::make_unique<std::atomic<std::uint32_t>[]>(settings.servers.size() + 1);
-    pending_bytes = std::make_unique<std::atomic<std::uint32_t>[]>(settings.servers.size() + 1);
+    pending_messages = std::make_unique<std::atomic<std::uint32_t>[]>(room.servers);
+    returned_messages = std::make_unique<std::atomic<std::uint32_t>[]>(room.servers);
+    pending_bytes = std::make_unique<std::atomic<std::uint32_t>[]>(room.servers);
+    associations = std::make_unique<std::atomic<std::uint32_t>[]>(room.listeners);
 
     gateway = std::make_unique<sigtran::SignalingGateway>(m3ua_peers(settings), settings.servers,
                                                           control_counters);

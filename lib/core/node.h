@@ -15,6 +15,7 @@
 #include "base/time.h"
 #include "core/inspect.h"
 #include "core/ledger.h"
+#include "core/reload.h"
 #include "core/settings.h"
 #include "sigtran/distribution.h"
 #include "table/transport_table.h"
@@ -125,6 +126,14 @@ class Node {
     void block(PeerIndex peer, Time now);               // ASP out of service, SCTP stays
     void unblock(PeerIndex peer);
     bool drop_association(PeerIndex peer);  // ABORT; false: it has none
+
+    // reload (core/reload.h): any thread plans, one at a time
+    ReloadRoom reload_room() const;
+    std::shared_ptr<const Settings> settings_in_force() const;
+    std::shared_ptr<const Plan> make_plan(Settings settings);
+    /// Control thread: puts the plan of a ReloadPlan's settings in force; associations that must
+    /// end are shut down in the next turn, after what their ASPs are told.
+    void reload(std::shared_ptr<const Plan> plan, const std::vector<PeerFate>& fates, Time now);
 
     // any thread
     const Counters& worker_counters(WorkerIndex worker) const;

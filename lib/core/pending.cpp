@@ -165,7 +165,9 @@ bool Worker::State::settle_oldest(AsIndex as) {
 bool Worker::State::settle_pending() {
     constexpr std::size_t kPerTurn = 1024;  // of one AS
     bool worked = false;
-    for (std::uint32_t i = 0; i < pending.size(); ++i) {
+    // Room for those of later reloads is there; what the snapshot does not know is empty.
+    const std::size_t known = snapshot->distribution.servers.size();
+    for (std::uint32_t i = 0; i < known; ++i) {
         std::size_t n = 0;
         while (n < kPerTurn && settle_oldest(AsIndex{i})) ++n;
         worked |= n > 0;

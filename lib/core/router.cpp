@@ -126,7 +126,7 @@ Routed Worker::State::route(PeerIndex from_peer, AsIndex from_as, sigtran::Proto
     offered = true;
     enter(from_as, AsEntry::received);
     enter(decision.as, AsEntry::offered);
-    if (decision.route < mine.ledger.routes.size()) mine.ledger.routes[decision.route].add();
+    mine.ledger.routes[plan().route_counters[decision.route]].add();
     return routed;
 }
 

@@ -24,6 +24,7 @@ struct ListenerSettings {
     Accept accept = Accept::configured;
     std::uint16_t profile = 0;  // index of Settings::profiles
     std::uint32_t max_associations = 10000;
+    friend bool operator==(const ListenerSettings&, const ListenerSettings&) = default;
 };
 
 struct PeerSettings {
@@ -34,6 +35,7 @@ struct PeerSettings {
     bool connect = false;
     std::uint16_t profile = 0;
     std::optional<std::uint32_t> messages_per_second;
+    friend bool operator==(const PeerSettings&, const PeerSettings&) = default;
 };
 
 /// One row of `screening`; everything absent fits all.

@@ -53,15 +53,21 @@ using Links = PublishedArray<PeerLink, 64>;
 
 /// The configuration as workers use it; a reload replaces it as a whole. Immutable.
 struct Plan {
-    Plan(Settings s, std::uint64_t which);
+    /// `before`: the one that it replaces; a route that was there keeps its counter.
+    Plan(Settings s, std::uint64_t which, const Plan* before = nullptr);
     Plan(const Plan&) = delete;
     Plan& operator=(const Plan&) = delete;
 
     const Settings settings;
     const AccessList access;  // refers to `settings`
     const mtp3::RouteTable routes;
-    const Screening screening;       // refers to `settings`
-    const std::uint64_t generation;  // 0 at start, one more with each reload
+    std::vector<std::uint32_t> route_counters;  // by route: its line in Ledger::routes
+    std::size_t counters_given = 0;             // since the start
+    const Screening screening;                  // refers to `settings`
+    const std::uint64_t generation;             // 0 at start, one more with each reload
+
+ private:
+    void count_routes(const Plan* before);
 };
 
 /// Immutable once published. Old ones are freed after a grace period, and with the last one of a
@@ -74,12 +80,12 @@ struct Snapshot {
 
 struct alignas(64) WorkerShared {
     WorkerShared(mem::PagePool& pool, std::size_t cache_pages, std::size_t ring_bytes,
-                 std::size_t peers, std::size_t servers, std::size_t routes)
+                 const ReloadRoom& room)
         : pages(pool, cache_pages),
           to_control(ring_bytes),
           from_control(ring_bytes),
-          ledger(peers, servers, routes),
-          heard(std::make_unique<std::atomic<std::int64_t>[]>(peers)) {}
+          ledger(room.peers, room.servers, room.routes),
+          heard(std::make_unique<std::atomic<std::int64_t>[]>(room.peers)) {}
     Counters counters;      // worker: rw, others: ro
     mem::PageCache pages;   // worker: take and give, control: top_up
     ByteRing to_control;    // worker: producer, control: consumer
@@ -111,6 +117,9 @@ struct Node::Shared {
     TagHint tag_hint;
     TagSequence tags;  // workers: rw
 
+    ReloadRoom room;               // all: ro
+    std::uint64_t plans_made = 0;  // by the one thread that plans a reload
+
     // memory: [slots][pages]
     Slot* slots = nullptr;
     std::size_t slot_count = 0;
@@ -125,6 +134,8 @@ struct Node::Shared {
     std::unique_ptr<std::atomic<std::uint32_t>[]>
         returned_messages;  // those of them that came back
     std::unique_ptr<std::atomic<std::uint32_t>[]> pending_bytes;
+    std::unique_ptr<std::atomic<std::uint32_t>[]>
+        associations;  // by listener, over all workers; workers: rw
 
     std::atomic<const Snapshot*> snapshot{nullptr};  // control: rw, workers: ro
 
@@ -147,6 +158,7 @@ struct Node::Shared {
     std::uint64_t last_handover = 0;
     std::vector<std::pair<PeerIndex, AssociationRef>> lost_links;  // since the last publication
     std::deque<sigtran::Outgoing> outgoing;  // waits for the snapshot that it builds on
+    std::vector<PeerIndex> to_shut_down;     // when their ASPs were told
     bool draining = false;
     std::deque<EventRecord> events;
     std::uint64_t events_dropped = 0;

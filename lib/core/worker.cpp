@@ -32,15 +32,16 @@ Worker::State::State(Node& node, WorkerIndex i)
       init_budget(shared.settings().init_per_second),
       out_of_the_blue_budget(shared.settings().out_of_the_blue_per_second),
       icmp_budget(shared.settings().icmp_per_second),
-      pending(shared.settings().servers.size()),
-      rate_paid(shared.settings().peers.size()),
+      pending(shared.room.servers),
+      rate_paid(shared.room.peers),
       fence_marks(shared.workers),
-      full_too_long(shared.settings().peers.size()) {
+      full_too_long(shared.room.peers) {
     free_slots.reserve(shared.slot_count);
     for (const sigtran::AsSettings& as : shared.settings().servers)
         broadcast_flows.push_back(as.mode == sigtran::TrafficMode::broadcast
                                       ? std::make_unique<Flows>()
                                       : std::unique_ptr<Flows>());
+    broadcast_flows.resize(shared.room.servers);  // further ones are not in broadcast mode
     mine.pages.keep_back(kKeptBackPages);
     snapshot = shared.snapshot.load(std::memory_order_acquire);
 }

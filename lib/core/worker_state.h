@@ -264,7 +264,9 @@ struct Worker::State {
     bool hand_off(WorkerIndex to, const Arrival& arrival);
 
     // lifecycle.cpp
+    /// nullptr: the listener has as many as it may, or there is no memory.
     Slot* new_slot(std::uint16_t listener, PeerIndex peer);
+    Slot* take_slot(std::uint16_t listener, PeerIndex peer);
     Indexed index_paths(Slot& slot);
     void* take_more_nodes();
     table::InsertResult insert(table::Node& node);

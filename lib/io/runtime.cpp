@@ -181,8 +181,7 @@ void Runtime::run(const Hooks& hooks) {
 /// False: end now.
 bool Runtime::handle_signal(int signal, Time now, const Hooks& hooks) {
     if (signal == SIGHUP) {
-        hooks.notice(4, "no_reload",
-                     "SIGHUP: this release takes a new configuration only at start");
+        if (hooks.hangup) hooks.hangup();
         return true;
     }
     if (draining_) return false;

@@ -46,6 +46,7 @@ class Runtime {
     /// Called on the control thread.
     struct Hooks {
         std::function<void(Time)> turn;  // once a turn, some milliseconds apart; must not wait
+        std::function<void()> hangup;    // SIGHUP
         std::function<void(const core::EventRecord&)> event;
         /// level as syslog has it, event as the catalogue of events names it
         std::function<void(unsigned level, std::string_view event, std::string_view text)> notice;

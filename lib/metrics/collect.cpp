@@ -15,8 +15,10 @@ Snapshot collect(const core::Node& node) {
     snapshot.control = CounterValues::of(node.control_counters());
     if (const auto statistics = node.statistics()) snapshot.statistics = *statistics;
     if (const auto& settings = snapshot.statistics.settings) {
-        for (const auto& server : settings->servers) snapshot.as_names.push_back(server.name);
-        for (const auto& peer : settings->peers) snapshot.peer_names.push_back(peer.m3ua.name);
+        for (const auto& server : settings->servers)
+            snapshot.as_names.push_back(server.retired ? "" : server.name);
+        for (const auto& peer : settings->peers)
+            snapshot.peer_names.push_back(peer.m3ua.retired ? "" : peer.m3ua.name);
     }
     return snapshot;
 }

@@ -19,11 +19,13 @@ CounterValues CounterValues::of(const Counters& counters) {
 }
 
 Exporter::Exporter(Settings settings, std::string version)
-    : settings_(settings), version_(std::move(version)) {}
+    : settings_(settings), max_peers_(settings.max_peers), version_(std::move(version)) {}
 
 std::string Exporter::render(const Snapshot& snapshot) const {
+    Settings settings = settings_;
+    settings.max_peers = max_peers_.load(std::memory_order_relaxed);
     return prometheus::TextSerializer{}.Serialize(
-        SnapshotCollectable{snapshot, settings_, version_}.Collect());
+        SnapshotCollectable{snapshot, settings, version_}.Collect());
 }
 
 }  // namespace signalbox::metrics

@@ -185,20 +185,24 @@ void add_servers(Families& all, const Snapshot& snapshot) {
         auto& state = family(all, MetricType::Gauge, "as_state",
                              "1 for the state in which the application server is");
         for (std::size_t i = 0; i < states; ++i)
-            add_states(state, "as", snapshot.as_names[i], s.as_states[i], kAsStates);
+            if (!snapshot.as_names[i].empty())
+                add_states(state, "as", snapshot.as_names[i], s.as_states[i], kAsStates);
     }
     const std::size_t actives = std::min(s.as_active_asps.size(), snapshot.as_names.size());
     if (actives == 0) return;
     auto& active = family(all, MetricType::Gauge, "as_active_asps",
                           "processes of the application server that are active");
     for (std::size_t i = 0; i < actives; ++i)
-        add(active, {{"as", snapshot.as_names[i]}}, s.as_active_asps[i]);
+        if (!snapshot.as_names[i].empty())
+            add(active, {{"as", snapshot.as_names[i]}}, s.as_active_asps[i]);
 }
 
 void add_peers(Families& all, const Snapshot& snapshot, std::size_t max_peers) {
     const core::NodeStatistics& s = snapshot.statistics;
     const std::size_t known = snapshot.peer_names.size();
-    single(all, MetricType::Gauge, "peers", "peers in the configuration", known);
+    const auto retired = std::count(snapshot.peer_names.begin(), snapshot.peer_names.end(), "");
+    single(all, MetricType::Gauge, "peers", "peers in the configuration",
+           known - static_cast<std::size_t>(retired));
     single(all, MetricType::Gauge, "peers_not_exported",
            "peers without series of their own: there are more than metrics.max_peers",
            known - std::min(known, max_peers));
@@ -207,14 +211,16 @@ void add_peers(Families& all, const Snapshot& snapshot, std::size_t max_peers) {
         auto& up = family(all, MetricType::Gauge, "peer_associated",
                           "1 when the peer has an established association");
         for (std::size_t i = 0; i < shown; ++i)
-            add(up, {{"peer", snapshot.peer_names[i]}}, s.peer_associated[i] ? 1 : 0);
+            if (!snapshot.peer_names[i].empty())
+                add(up, {{"peer", snapshot.peer_names[i]}}, s.peer_associated[i] ? 1 : 0);
     }
     const std::size_t states = std::min({known, max_peers, s.peer_states.size()});
     if (states == 0) return;
     auto& state = family(all, MetricType::Gauge, "peer_asp_state",
                          "1 for the best state of the peer over its application servers");
     for (std::size_t i = 0; i < states; ++i)
-        add_states(state, "peer", snapshot.peer_names[i], s.peer_states[i], kAspStates);
+        if (!snapshot.peer_names[i].empty())
+            add_states(state, "peer", snapshot.peer_names[i], s.peer_states[i], kAspStates);
 }
 
 constexpr std::array<std::string_view, 6> kPeerEntries{"received", "forwarded", "discarded",

@@ -21,8 +21,8 @@ struct Snapshot {
     std::vector<CounterValues> workers;  // by WorkerIndex
     CounterValues control;
     core::NodeStatistics statistics;
-    std::vector<std::string> as_names;    // by AsIndex
-    std::vector<std::string> peer_names;  // by PeerIndex
+    std::vector<std::string> as_names;    // by AsIndex; empty: a reload took it away
+    std::vector<std::string> peer_names;  // by PeerIndex; the same
 };
 
 /// Any thread: the counters are read once, the statistics are the control thread's last ones.

@@ -47,6 +47,7 @@ struct Instance {
     std::uint8_t sls_bits = 4;
     bool rotates_sls = false;  // ANSI T1.111.4: after a choice within a combined set
     wire::AddressForm address_form = wire::AddressForm::itu;
+    friend bool operator==(const Instance&, const Instance&) = default;
 };
 
 /// What else than the destination must fit; everything absent: any.
@@ -73,6 +74,7 @@ struct Route {
     std::uint8_t priority = 1;  // 1 is taken first
     std::uint16_t weight = 1;
     Match match{};
+    friend bool operator==(const Route&, const Route&) = default;
 };
 
 /// How a next hop takes messages now. Queueing: it recovers, and they wait.

@@ -49,6 +49,7 @@ struct Profile {
     Scheduler scheduler = Scheduler::fcfs;
     /// Priorities (0 goes first) or weights of streams 0 to 15; others and 0: weight 1.
     std::array<std::uint16_t, 16> scheduler_values{};
+    friend bool operator==(const Profile&, const Profile&) = default;
 };
 
 inline constexpr Profile kProfileRfc9260{};

@@ -59,6 +59,7 @@ struct AuditAnswer {
 
 struct Peer {
     PeerSettings settings;
+    Admin configured_admin = Admin::enabled;  // `settings` may hold an operator's
     bool associated = false;
     bool up = false;  // not ASP-DOWN
     std::optional<std::uint32_t> learned_asp_id;
@@ -177,6 +178,13 @@ struct SignalingGateway::State {
     void take_out(PeerIndex peer);
     void say_farewell(PeerIndex peer);
     void drain_slice();
+
+    // reconfigure.cpp
+    void reconfigure_peer(PeerIndex peer, const PeerSettings& wanted);
+    void reconfigure_server(AsIndex as, const AsSettings& wanted);
+    void leave(AsIndex as, PeerIndex peer);
+    void join(AsIndex as, PeerIndex peer);
+    void show_settings(AsIndex as);
 
     // application_server.cpp
     void set_asp_state(AsIndex as, PeerIndex peer, AspEvent event);

@@ -25,6 +25,7 @@ struct Quirks {  // sigtran.md section 2, decision 7
     bool data_on_stream_0 = false;
     bool daud_in_asp = false;
     bool ppid_any = false;
+    friend bool operator==(const Quirks&, const Quirks&) = default;
 };
 
 struct PeerSettings {
@@ -33,6 +34,8 @@ struct PeerSettings {
     Admin admin = Admin::enabled;
     Quirks quirks;
     Duration beat_interval{};  // T(beat); 0: no BEAT of ours
+    bool retired = false;      // a reload took it away; its position stays
+    friend bool operator==(const PeerSettings&, const PeerSettings&) = default;
 };
 
 /// What a message must show besides its destination (RFC 4666 3.6.1); everything absent: any.
@@ -53,6 +56,7 @@ struct DestinationKey {
     KeyFields fields{};
     std::uint8_t priority = 1;  // 1 is taken first; of `routes`: what the operator says
     std::uint16_t weight = 1;
+    friend bool operator==(const DestinationKey&, const DestinationKey&) = default;
 };
 
 /// What becomes of messages on the wire, not acknowledged, when their association is lost.
@@ -61,6 +65,7 @@ enum class OnLoss : std::uint8_t { resend, report };
 struct Member {
     PeerIndex peer;
     std::uint16_t weight = 1;
+    friend bool operator==(const Member&, const Member&) = default;
 };
 
 struct AsSettings {
@@ -77,6 +82,11 @@ struct AsSettings {
     OnLoss on_loss = OnLoss::resend;
     std::vector<Member> members;
     std::uint8_t sls_bits = 4;  // of its instance's variant
+    bool retired = false;       // a reload took it away; its position stays
+    friend bool operator==(const AsSettings&, const AsSettings&) = default;
 };
+
+/// ASPs see no difference: the reload of one into the other leaves them active.
+bool is_same_on_wire(const AsSettings& a, const AsSettings& b);
 
 }  // namespace signalbox::sigtran

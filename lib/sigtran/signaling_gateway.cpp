@@ -34,7 +34,10 @@ Server make_server(AsSettings settings, std::size_t peers) {
 SignalingGateway::State::State(std::vector<PeerSettings> peer_settings,
                                std::vector<AsSettings> server_settings, Counters& c)
     : destinations(server_settings), counters(c) {
-    for (PeerSettings& p : peer_settings) peers.emplace_back().settings = std::move(p);
+    for (PeerSettings& p : peer_settings) {
+        peers.emplace_back().configured_admin = p.admin;
+        peers.back().settings = std::move(p);
+    }
     view.peers.resize(peers.size());
     view.servers.resize(server_settings.size());
     for (std::size_t i = 0; i < server_settings.size(); ++i) {
@@ -46,15 +49,8 @@ SignalingGateway::State::State(std::vector<PeerSettings> peer_settings,
             view.peers.edit(asp.peer.value)
                 .memberships.push_back({as, s.routing_context, AspState::down});
         }
-        AsView& v = view.servers.edit(i);
-        v.mode = s.mode;
-        v.instance = s.instance;
-        v.routing_context = s.routing_context;
-        v.network_appearance = s.network_appearance;
-        v.on_loss = s.on_loss;
-        v.recovery_queue_messages = s.recovery_queue_messages;
-        v.recovery_queue_bytes = s.recovery_queue_bytes;
-        v.serving.fill(kNoPeer);
+        show_settings(as);
+        view.servers.edit(i).serving.fill(kNoPeer);
     }
 }
 

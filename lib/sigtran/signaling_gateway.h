@@ -76,6 +76,10 @@ class SignalingGateway {
     std::vector<PeerIndex> take_drained();
     /// Peers whose associations are to be aborted.
     std::vector<PeerIndex> take_disconnects();
+    /// Other settings; none may be missing, further ones stand behind. What is the same keeps its
+    /// state.
+    void reconfigure(const std::vector<PeerSettings>& peers, const std::vector<AsSettings>& servers,
+                     Time now);
     Time next_deadline() const;
 
     /// What to send now, in order. The caller publishes distribution() first when dirty() (an
