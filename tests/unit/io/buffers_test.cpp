@@ -144,10 +144,11 @@ class Wire {
 
     void turn(bool peer_speaks = true) {
         now += 10ms;
+        heard = 0;
         sctp::Environment e = peer.env(now);
         peer.effects.clear();
         if (peer.association.next_deadline() <= now) peer.association.advance(e, peer.effects);
-        peer.association.flush(e, peer.sink);
+        for (int pass = 0; pass < passes; ++pass) peer.association.flush(e, peer.sink);
         for (const IpBytes& packet : peer.sink.packets)
             if (peer_speaks) give(packet, 0x0800);
         peer.sink.packets.clear();
@@ -160,8 +161,8 @@ class Wire {
     void run(int turns, bool peer_speaks = true) {
         for (; turns > 0; --turns) turn(peer_speaks);
     }
-    void send() {
-        const std::vector<std::uint8_t> user(50, 1);
+    void send(std::size_t bytes = 50) {
+        const std::vector<std::uint8_t> user(bytes, 1);
         const std::span<const std::uint8_t> pieces[] = {user};
         sctp::Environment e = peer.env(now);
         peer.association.send(e, StreamId{1}, Ppid{9}, false, pieces);
@@ -174,6 +175,8 @@ class Wire {
     Time now{1s};
     Peer peer;
     std::optional<core::Node> node;
+    int passes = 1;      // of the peer in a turn: each is a burst, and they arrive together
+    unsigned heard = 0;  // packets from the gateway in the last turn
 
  private:
     /// A frame for the gateway, in a buffer that a network card would have kept for it.
@@ -224,6 +227,7 @@ class Wire {
         const auto* ip = std::get_if<wire::IpPacket>(&parsed);
         const auto packet = ip != nullptr ? wire::parse_sctp_packet(ip->payload) : std::nullopt;
         if (!packet) return;
+        ++heard;
         sctp::Environment e = peer.env(now);
         peer.effects.clear();
         peer.association.receive(e,
@@ -273,6 +277,21 @@ TEST_CASE(
     CHECK(w.peer.association.queued_bytes() == 0);  // and hears that it was heard
     CHECK(w.peer.counters.get(Count::tx_retransmitted_chunks) == 0);
 
+    // A burst is acknowledged by twos while its packets still have their buffers (RFC 9260 6.2).
+    const std::uint64_t refused_in_bursts = w.drops(Drop::transmit_no_buffer);
+    for (int n = 0; n < 80; ++n) w.send(1200);
+    unsigned most_heard = 0;
+    w.passes = 4;
+    for (int n = 0; n < 80 && w.peer.association.queued_bytes() != 0; ++n) {
+        w.turn();
+        most_heard = std::max(most_heard, w.heard);
+    }
+    w.passes = 1;
+    CHECK(w.count(Count::rx_data_chunks) - taken_before == 580);
+    CHECK(w.peer.association.queued_bytes() == 0);
+    CHECK(most_heard >= 6);
+    CHECK(w.drops(Drop::transmit_no_buffer) == refused_in_bursts);
+
     const std::uint64_t refused_before = w.drops(Drop::transmit_no_buffer);
     w.run(500, false);  // five in which it does not: nothing brings a buffer
     CHECK(w.drops(Drop::transmit_no_buffer) > refused_before);
@@ -287,7 +306,7 @@ TEST_CASE(
     }
     w.run(50);
     CHECK(up());
-    CHECK(w.count(Count::rx_data_chunks) - taken_before == 600);
+    CHECK(w.count(Count::rx_data_chunks) - taken_before == 680);
     CHECK(w.peer.association.queued_bytes() == 0);
     CHECK(w.drops(Drop::transmit_no_buffer) == refused);
     CHECK(w.free_buffers() >= free_before - 1);  // nothing leaked
