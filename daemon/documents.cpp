@@ -7,6 +7,7 @@
 #include "config/print.h"
 #include "event_catalogue.h"
 #include "metrics/reference.h"
+#include "options.h"
 
 namespace signalbox::daemon {
 
@@ -22,6 +23,7 @@ constexpr Document kDocuments[] = {
     {"default-config", config::print_default_configuration},
     {"configuration.md", config::print_reference_markdown},
     {"signalbox.yaml.5", config::print_reference_manual},
+    {"signalboxd.8", options_manual},
     {"signalboxctl.md", admin::command_reference},
     {"signalboxctl.1", admin::command_manual},
     {"signalboxctl.completion", admin::command_completion},

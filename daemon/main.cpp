@@ -90,13 +90,13 @@ int main(int argc, char** argv) {
         {const_cast<const char* const*>(argv + 1), static_cast<std::size_t>(argc - 1)});
     switch (options.action) {
         case Options::Action::help:
-            std::fputs(kUsage.data(), stdout);
+            std::fputs(usage().c_str(), stdout);
             return kExitOk;
         case Options::Action::version:
             std::puts("signalboxd " SIGNALBOX_VERSION);
             return kExitOk;
         case Options::Action::wrong:
-            std::fprintf(stderr, "signalboxd: %s\n%s", options.error.c_str(), kUsage.data());
+            std::fprintf(stderr, "signalboxd: %s\n%s", options.error.c_str(), usage().c_str());
             return kExitUsage;
         case Options::Action::run:
         case Options::Action::check_configuration:

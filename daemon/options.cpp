@@ -3,19 +3,88 @@
 
 namespace signalbox::daemon {
 
-const std::string_view kUsage =
-    "usage: signalboxd --config FILE [--check-config|--print-config]\n"
-    "       signalboxd doctor --config FILE\n"
-    "       signalboxd --print-default-config|--print-schema\n"
-    "  doctor                  say whether this host is ready for the configuration\n"
-    "  --config FILE           configuration, YAML\n"
-    "  --check-config          only check it: exit 0 when it is good, 78 when it is refused\n"
-    "  --print-config          print every value in force and where it comes from\n"
-    "  --print-default-config  print a file with every key, its default and what it means\n"
-    "  --print-schema          print the JSON Schema of the configuration\n"
-    "  --print-document NAME   print a generated document (for packagers); no NAME is a list\n"
-    "  --version               print the version\n"
-    "  --help                  print this text\n";
+namespace {
+
+struct Line {
+    std::string_view words;
+    std::string_view help;
+};
+
+constexpr std::string_view kSynopses[] = {
+    "signalboxd --config FILE [--check-config|--print-config]",
+    "signalboxd doctor --config FILE",
+    "signalboxd --print-default-config|--print-schema",
+};
+constexpr Line kOptions[] = {
+    {"doctor", "say whether this host is ready for the configuration"},
+    {"--config FILE", "configuration, YAML"},
+    {"--check-config", "only check it: exit 0 when it is good, 78 when it is refused"},
+    {"--print-config", "print every value in force and where it comes from"},
+    {"--print-default-config", "print a file with every key, its default and what it means"},
+    {"--print-schema", "print the JSON Schema of the configuration"},
+    {"--print-document NAME", "print a generated document (for packagers); no NAME is a list"},
+    {"--version", "print the version"},
+    {"--help", "print this text"},
+};
+constexpr Line kSignals[] = {
+    {"SIGHUP", "read the configuration again, all or nothing; what would reset peers is refused"},
+    {"SIGTERM, SIGINT",
+     "drain: tell ASPs and application servers, shut associations down, end within five seconds; "
+     "a second signal ends at once"},
+};
+constexpr Line kExits[] = {
+    {"0", "ended in order, or the check found nothing"},
+    {"1", "failed at run time"},
+    {"64", "wrong usage"},
+    {"78", "configuration refused"},
+};
+
+std::string troff(std::string_view text) {
+    std::string out;
+    for (const char c : text) out += c == '-' ? std::string("\\-") : std::string(1, c);
+    return out;
+}
+
+std::string paragraphs(std::span<const Line> lines) {
+    std::string out;
+    for (const Line& line : lines)
+        out += ".TP\n.B " + troff(line.words) + "\n" + troff(line.help) + ".\n";
+    return out;
+}
+
+}  // namespace
+
+std::string usage() {
+    constexpr std::size_t kWidth = 26;
+    std::string out;
+    for (const std::string_view synopsis : kSynopses)
+        out += (out.empty() ? "usage: " : "       ") + std::string(synopsis) + "\n";
+    for (const Line& option : kOptions) {
+        std::string line = "  " + std::string(option.words);
+        line.resize(kWidth, ' ');
+        out += line + std::string(option.help) + "\n";
+    }
+    return out;
+}
+
+std::string options_manual() {
+    std::string out =
+        ".\\\" SPDX-License-Identifier: Apache-2.0\n"
+        ".TH SIGNALBOXD 8 \"\" \"Signalbox\" \"Signalbox\"\n.SH NAME\n"
+        "signalboxd \\- SCTP and M3UA signaling gateway\n.SH SYNOPSIS\n";
+    for (const std::string_view synopsis : kSynopses) out += ".B " + troff(synopsis) + "\n.br\n";
+    out +=
+        ".SH DESCRIPTION\n"
+        "Takes SCTP associations of SIGTRAN peers on ports of its own and routes their signaling "
+        "messages to application servers.\nIt stays in the foreground and logs to standard "
+        "error.\nAnswers over HTTP: /metrics, /\\-/healthy and /\\-/ready.\n.SH OPTIONS\n" +
+        paragraphs(kOptions) + ".SH SIGNALS\n" + paragraphs(kSignals) + ".SH EXIT STATUS\n" +
+        paragraphs(kExits) +
+        ".SH FILES\n.TP\n.I /etc/signalbox/signalbox.yaml\nConfiguration of the service.\n"
+        ".TP\n.I /run/signalbox/control.sock\nControl socket of\n.BR signalboxctl (1).\n"
+        ".SH SEE ALSO\n.BR signalboxctl (1),\n.BR signalbox.yaml (5)\n";
+    return out;
+}
 
 namespace {
 

@@ -33,6 +33,7 @@ struct Options {
 /// `arguments` without the program's name.
 Options parse_options(std::span<const char* const> arguments);
 
-extern const std::string_view kUsage;
+std::string usage();
+std::string options_manual();  // signalboxd(8), troff
 
 }  // namespace signalbox::daemon

@@ -56,10 +56,10 @@ class Checker {
                 check_tap(port);
                 break;
             case Driver::af_packet:
-                check_interface(port, "af_packet", false);
+                check_interface(port, "af_packet");
                 break;
             case Driver::af_xdp:
-                check_interface(port, "af_xdp", true);
+                check_interface(port, "af_xdp");
                 break;
             case Driver::pci:
                 check_pci(port);
@@ -92,11 +92,12 @@ class Checker {
                   "ip link delete " + port.device + ", or choose another name");
     }
 
-    void check_interface(const PortSettings& port, const char* driver, bool needs_admin) {
+    // Both drivers set the interface's flags or address when they start.
+    void check_interface(const PortSettings& port, const char* driver) {
         if (!host_.net_raw)
             fatal(where(port) + "CAP_NET_RAW is missing, which " + driver + " needs",
                   "run as root, or add AmbientCapabilities=CAP_NET_RAW to the systemd unit");
-        if (needs_admin && !host_.net_admin)
+        if (!host_.net_admin)
             fatal(where(port) + "CAP_NET_ADMIN is missing, which " + driver + " needs",
                   "run as root, or add AmbientCapabilities=CAP_NET_ADMIN to the systemd unit");
         const auto found = host_.interfaces.find(port.device);

@@ -22,7 +22,7 @@ struct InterfaceFacts {
 /// What the host was found to be; tests make their own.
 struct HostFacts {
     bool net_raw = false;    // CAP_NET_RAW: packet sockets
-    bool net_admin = false;  // CAP_NET_ADMIN: making a TAP interface, AF_XDP
+    bool net_admin = false;  // CAP_NET_ADMIN: making a TAP interface, the kernel's interfaces
     bool tun_device = false;
     std::vector<unsigned> cpus;  // available to this process, ascending
     std::size_t free_hugepage_bytes = 0;

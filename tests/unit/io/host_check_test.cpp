@@ -64,6 +64,17 @@ TEST_CASE("an absent interface is named, with what lists those that exist") {
     CHECK(any_fatal(problems));
 }
 
+TEST_CASE("af_packet sets the flags of its interface, which CAP_NET_RAW alone does not allow") {
+    Settings settings;
+    settings.ports = {port(Driver::af_packet, "vd0")};
+    HostFacts host = good_host();
+    CHECK_FALSE(any_fatal(check_host(settings, kMemoryBytes, host)));
+    host.net_admin = false;
+    const auto problems = check_host(settings, kMemoryBytes, host);
+    CHECK(any_fatal(problems));
+    CHECK(mentions(problems, "CAP_NET_ADMIN is missing, which af_packet needs"));
+}
+
 TEST_CASE("all problems come at once, each with the command that mends it") {
     Settings settings;
     settings.hugepages = Hugepages::required;
