@@ -13,40 +13,41 @@
 namespace signalbox {
 
 // X(name, help): everything counted that is not a discard.
-#define SIGNALBOX_COUNTS(X)                                                                  \
-    X(rx_packets, "packets received with SCTP inside")                                       \
-    X(rx_bytes, "bytes received, IP header included")                                        \
-    X(tx_packets, "packets sent with SCTP inside")                                           \
-    X(tx_bytes, "bytes sent, IP header included")                                            \
-    X(rx_data_chunks, "DATA chunks received and accepted")                                   \
-    X(tx_data_chunks, "DATA chunks sent, retransmissions included")                          \
-    X(tx_retransmitted_chunks, "DATA chunks sent again")                                     \
-    X(tx_fast_retransmits, "fast retransmissions started")                                   \
-    X(t3_expiries, "retransmission time-outs")                                               \
-    X(rx_messages, "user messages delivered by SCTP")                                        \
-    X(tx_messages, "user messages accepted for sending")                                     \
-    X(routed_messages, "signaling messages routed to an application server")                 \
-    X(associations_up, "associations that reached ESTABLISHED")                              \
-    X(associations_closed, "associations ended by SHUTDOWN")                                 \
-    X(associations_aborted, "associations ended by ABORT, either side")                      \
-    X(associations_lost, "associations ended by the retransmission limit")                   \
-    X(associations_restarted, "associations restarted by the peer")                          \
-    X(paths_failed, "paths that became inactive")                                            \
-    X(paths_potentially_failed, "paths that became potentially failed (RFC 7829)")           \
-    X(primaries_switched, "primary paths replaced after too many errors (RFC 7829)")         \
-    X(paths_restored, "paths that became active again")                                      \
-    X(inits_answered, "INITs answered with INIT ACK")                                        \
-    X(handoff_packets, "packets handed to the worker that owns the association")             \
-    X(handoff_messages, "messages handed to the worker of the outgoing association")         \
-    X(tag_hint_hits, "packets whose verification tag named the right worker")                \
-    X(tag_hint_misses, "packets whose verification tag named another worker")                \
-    X(handovers_not_drained, "flows moved before the ASP that had them took all, after 2 s") \
-    X(streams_reset, "stream resets carried out, either side's (RFC 6525)")                  \
-    X(heartbeats_sent, "HEARTBEATs sent")                                                    \
-    X(mtu_probes_sent, "path MTU probes sent (RFC 8899)")                                    \
-    X(icmp_errors, "ICMP errors that quoted an association's packet and were obeyed")        \
-    X(turns, "turns of the poll loop")                                                       \
-    X(busy_turns, "turns of the poll loop that found work")                                  \
+#define SIGNALBOX_COUNTS(X)                                                                    \
+    X(rx_packets, "packets received with SCTP inside")                                         \
+    X(rx_bytes, "bytes received, IP header included")                                          \
+    X(tx_packets, "packets sent with SCTP inside")                                             \
+    X(tx_bytes, "bytes sent, IP header included")                                              \
+    X(rx_data_chunks, "DATA chunks received and accepted")                                     \
+    X(tx_data_chunks, "DATA chunks sent, retransmissions included")                            \
+    X(tx_retransmitted_chunks, "DATA chunks sent again")                                       \
+    X(tx_fast_retransmits, "fast retransmissions started")                                     \
+    X(t3_expiries, "retransmission time-outs")                                                 \
+    X(rx_messages, "user messages delivered by SCTP")                                          \
+    X(tx_messages, "user messages accepted for sending")                                       \
+    X(routed_messages, "signaling messages routed to an application server")                   \
+    X(associations_up, "associations that reached ESTABLISHED")                                \
+    X(associations_closed, "associations ended by SHUTDOWN")                                   \
+    X(associations_aborted, "associations ended by ABORT, either side")                        \
+    X(associations_lost, "associations ended by the retransmission limit")                     \
+    X(associations_restarted, "associations restarted by the peer")                            \
+    X(paths_failed, "paths that became inactive")                                              \
+    X(paths_potentially_failed, "paths that became potentially failed (RFC 7829)")             \
+    X(primaries_switched, "primary paths replaced after too many errors (RFC 7829)")           \
+    X(paths_restored, "paths that became active again")                                        \
+    X(inits_answered, "INITs answered with INIT ACK")                                          \
+    X(handoff_packets, "packets handed to the worker that owns the association")               \
+    X(handoff_messages, "messages handed to the worker of the outgoing association")           \
+    X(tag_hint_hits, "packets whose verification tag named the right worker")                  \
+    X(tag_hint_misses, "packets whose verification tag named another worker")                  \
+    X(handovers_not_drained, "flows moved before the ASP that had them took all, after 2 s")   \
+    X(streams_reset, "stream resets carried out, either side's (RFC 6525)")                    \
+    X(stream_lookups, "states of streams looked up: once for a message in, twice for one out") \
+    X(heartbeats_sent, "HEARTBEATs sent")                                                      \
+    X(mtu_probes_sent, "path MTU probes sent (RFC 8899)")                                      \
+    X(icmp_errors, "ICMP errors that quoted an association's packet and were obeyed")          \
+    X(turns, "turns of the poll loop")                                                         \
+    X(busy_turns, "turns of the poll loop that found work")                                    \
     X(sleeps, "idle sleeps")
 
 enum class Count : std::uint8_t {

@@ -298,9 +298,8 @@ bool Worker::State::take_down_one(Slot& slot, Time now, std::size_t& budget_bloc
     return true;
 }
 
-bool Worker::State::take_down(Time now) {
+bool Worker::State::take_down(Time now, std::size_t budget_blocks) {
     bool worked = false;
-    std::size_t budget_blocks = kFreedPerTurn;
     const std::size_t slice = std::min(ending.size(), kSlotsPerTurn);
     for (std::size_t n = 0; n < slice; ++n) {
         Slot& slot = ending.pop();

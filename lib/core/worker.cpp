@@ -276,6 +276,7 @@ bool Worker::advance(Time now, sctp::TransmitSink& sink) {
     worked |= s.settle_pending();
     worked |= s.retry_blocked(now);
     worked |= s.settle(now);
+    std::size_t left_to_retire = kFreedPerTurn / 2;  // take_down() has the rest, at least
     const std::size_t expired = s.wheel.advance(
         now, kTimersPerTurn,
         [&](TimerNode& node) {
@@ -285,13 +286,14 @@ bool Worker::advance(Time now, sctp::TransmitSink& sink) {
             // Its time-outs wait until settle() has taken back what advance() would discard.
             if (slot.restarting) return s.wheel.arm(slot, now + TimerWheel::kTick);
             sctp::Environment env = s.environment(slot, now);
+            env.free_left = &left_to_retire;
             s.effects.clear();
             slot.association.advance(env, s.effects);
             s.apply_effects(slot, now);
             s.mark_dirty(slot);
         },
         [](TimerNode& node) SIGNALBOX_ALWAYS_INLINE { static_cast<Slot&>(node).prefetch(); });
-    worked |= s.take_down(now);
+    worked |= s.take_down(now, kFreedPerTurn / 2 + left_to_retire);
     s.mine.pages.shed();
     return worked || expired > 0 || s.wheel.behind();
 }

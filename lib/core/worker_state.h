@@ -277,7 +277,7 @@ struct Worker::State {
     void report(Slot& slot, RecordKind kind, Time now);
     bool push_report(const Slot& slot, Time now);
     void end(Slot& slot, EventKind why, std::uint16_t cause);
-    bool take_down(Time now);  // a slice of some of the associations that end
+    bool take_down(Time now, std::size_t budget_blocks);  // some of those that end, a slice of each
     bool take_down_one(Slot& slot, Time now, std::size_t& budget_blocks);
     void owe(Slot& slot);
     void index_later(Slot& slot, Indexed so_far);

@@ -44,6 +44,7 @@ struct Environment {
     std::span<std::uint8_t>
         scratch;  // kMaxMessageBytes: reassembled messages are made contiguous here
     std::uint32_t kept_send_bytes = 0;  // of the send buffer: for what matters more than this
+    std::size_t* free_left = nullptr;   // blocks and pages that the worker may still free this turn
     bool short_of_pages = false;  // DATA counts as not received: what it delivers may have to wait
 };
 

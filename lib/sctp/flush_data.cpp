@@ -29,7 +29,7 @@ bool Association::FlushPass::wants_ack_at_once(const OutChunk& chunk) const {
 bool Association::FlushPass::append(OutChunk& chunk) {
     if (a_.out_.wire_bytes(chunk) > out_->room()) return false;
     const bool at_once = wants_ack_at_once(chunk);
-    if (!chunk.marked) a_.out_.number(chunk);
+    if (!chunk.marked) a_.out_.number(env_, chunk);
     const auto flags =
         static_cast<std::uint8_t>(chunk.flags | (at_once ? wire::Data::kImmediate : 0));
     if (a_.out_.interleaved())

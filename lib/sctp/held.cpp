@@ -72,7 +72,8 @@ void Outbound::purge_held(Environment& env) {
     held_->tail = nullptr;
 }
 
-void Outbound::reset_streams(std::span<const std::uint8_t> streams) {
+void Outbound::reset_streams(Environment& env, std::span<const std::uint8_t> streams) {
+    env.counters.add(Count::stream_lookups, streams.size() / 2);
     for (std::size_t at = 0; at < streams.size(); at += 2) {
         const StreamId stream{load_be16(streams.data() + at)};
         set_number(stream, false, {});
@@ -82,8 +83,11 @@ void Outbound::reset_streams(std::span<const std::uint8_t> streams) {
     inline_.fill({});
     constexpr std::size_t kPerPage = mem::PagedArray<Numbers>::kPerPage;
     for (std::size_t page = 0; page < paged_.size(); page += kPerPage)
-        if (Numbers* first = paged_.find(page))
-            std::fill_n(first, std::min(kPerPage, paged_.size() - page), Numbers{});
+        if (Numbers* first = paged_.find(page)) {
+            const std::size_t here = std::min(kPerPage, paged_.size() - page);
+            std::fill_n(first, here, Numbers{});
+            env.counters.add(Count::stream_lookups, here);
+        }
 }
 
 void Outbound::resize(Environment& env, std::uint16_t streams) {
@@ -96,12 +100,12 @@ void Outbound::set_streams(Environment& env, std::uint16_t streams) {
     resize(env, streams);
 }
 
-void Outbound::restart_at(Tsn next) {
+void Outbound::restart_at(Environment& env, Tsn next) {
     next_tsn_ = next;
     cumulative_ = advanced_ = next - 1u;
     in_recovery_ = fast_pending_ = false;
     restarted_ = true;
-    reset_streams({});
+    reset_streams(env, {});
 }
 
 }  // namespace signalbox::sctp

@@ -33,7 +33,9 @@ void Inbound::reset_streams(Environment& env, std::span<const std::uint8_t> stre
             discard(env, c, c, *find_stream(c->stream));  // its page is there: it waits in it
         c = next;
     }
-    each_of(streams, [](Stream& s) { s.bits = 0; });
+    std::uint64_t looked_up = 0;
+    each_of(streams, [&looked_up](Stream& s) { s.bits = 0, ++looked_up; });
+    env.counters.add(Count::stream_lookups, looked_up);
 }
 
 Inbound::Stream* Inbound::find_stream(StreamId id) {

@@ -24,17 +24,11 @@ void Outbound::set_peer(Environment& env, std::uint16_t streams, std::uint32_t p
     peer_window_ = peer_window_bytes;
 }
 
-/// So that set_number() finds its page. False: refused.
+/// So that number() finds its page. False: refused.
 bool Outbound::take_number_page(Environment& env, StreamId stream) {
+    env.counters.add(Count::stream_lookups);
     if (!interleaved() && stream.value < kInlineStreams) return true;
     return paged_.at(env.pages, stream.value) != nullptr;
-}
-
-Mid Outbound::next_number(StreamId stream, bool unordered) const {
-    if (!interleaved() && stream.value < kInlineStreams) return {inline_[stream.value].value};
-    const Numbers* numbers = paged_.find(stream.value);
-    if (numbers == nullptr) return {};
-    return unordered ? numbers->unordered : numbers->ordered;
 }
 
 void Outbound::set_number(StreamId stream, bool unordered, Mid next) {
@@ -50,11 +44,21 @@ bool Outbound::continue_stream(Environment& env, StreamId stream, Mid next) {
     return true;
 }
 
-void Outbound::number(OutChunk& chunk) const {
+/// STR-1: the stream is looked up once.
+void Outbound::number(Environment& env, OutChunk& chunk) {
     chunk.tsn = next_tsn_;
     if (chunk.unordered() && !interleaved()) return;  // 3.3.1: its SSN says nothing
-    const Mid next = next_number(chunk.stream, chunk.unordered());
-    chunk.mid = chunk.begin() ? next : next - 1u;
+    env.counters.add(Count::stream_lookups);
+    const std::uint32_t drawn = chunk.begin() ? 1 : 0;
+    if (!interleaved() && chunk.stream.value < kInlineStreams) {
+        Ssn& next = inline_[chunk.stream.value];
+        next = next + static_cast<std::uint16_t>(drawn);
+        chunk.mid = Mid{next.value} - 1u;
+    } else if (Numbers* numbers = paged_.find(chunk.stream.value)) {
+        Mid& next = chunk.unordered() ? numbers->unordered : numbers->ordered;
+        next = next + drawn;
+        chunk.mid = next - 1u;
+    }
 }
 
 OutChunk* Outbound::make_fragment(Environment& env, const OutChunk& model,
@@ -175,9 +179,6 @@ void Outbound::arm_probe(const Environment& env, const PathSet& paths) {
 }
 
 void Outbound::place(OutChunk* chunk) {
-    number(*chunk);
-    if (chunk->begin() && (!chunk->unordered() || interleaved()))
-        set_number(chunk->stream, chunk->unordered(), chunk->mid + 1u);
     ++next_tsn_;
     (tail_ != nullptr ? tail_->next : head_) = chunk;
     tail_ = chunk;

@@ -120,13 +120,13 @@ class Outbound {
     bool held_streams_are_quiet() const { return held_->affected == 0; }
     void use(Held& held) { held_ = &held; }
     void release_held(Environment& env);
-    void purge_held(Environment& env);                          // reported as failed
-    void reset_streams(std::span<const std::uint8_t> streams);  // none: all
+    void purge_held(Environment& env);  // reported as failed
+    void reset_streams(Environment& env, std::span<const std::uint8_t> streams);  // none: all
     void set_streams(Environment& env, std::uint16_t streams);
     /// From now on a SACK may speak of TSNs that the peer chose and we do not know yet.
     void expect_restart() { restarted_ = true; }
     /// All numbers begin anew; nothing is outstanding.
-    void restart_at(Tsn next);
+    void restart_at(Environment& env, Tsn next);
     /// Begins no message until then; kNever: goes on.
     void pause(Time until) { held_->pause_until = until; }
     Time pause_deadline() const { return held_ != nullptr ? held_->pause_until : kNever; }
@@ -144,8 +144,9 @@ class Outbound {
         return chunk.marked ? marked_count_ == 1 && queue_.empty()
                             : marked_count_ == 0 && queue_.is_last(chunk);
     }
-    /// Gives a chunk never sent before its TSN and its message's number. Idempotent until sent().
-    void number(OutChunk& chunk) const;
+    /// Gives a chunk never sent before its TSN and its message's number; sent() has to follow, and
+    /// may not when the chunk goes on with a message.
+    void number(Environment& env, OutChunk& chunk);
     /// Bytes of the chunk in a packet.
     std::uint32_t wire_bytes(const OutChunk& chunk) const {
         return (overhead() + chunk.size + 3u) & ~3u;
@@ -237,11 +238,10 @@ class Outbound {
         Mid unordered;
     };
     bool take_number_page(Environment& env, StreamId stream);
-    Mid next_number(StreamId stream, bool unordered) const;
     void set_number(StreamId stream, bool unordered, Mid next);
     bool holds(StreamId stream) const;
     void resize(Environment& env, std::uint16_t streams);
-    void place(OutChunk* chunk);  // from the queue behind all outstanding ones
+    void place(OutChunk* chunk);  // after number(): from the queue behind all outstanding ones
     template <class Function>
     void take_outstanding(const OutChunk& one, Function append);
     void free_chain(Environment& env, OutChunk* first);

@@ -49,6 +49,7 @@ void Outbound::give_up_rest(Environment& env, StreamId stream) {
             drop_queued(env, chunk);
             continue;
         }
+        number(env, *chunk);
         place(chunk);
         chunk->abandoned = true;
     }
@@ -73,7 +74,7 @@ void Outbound::give_up_unsent(Environment& env, PathSet& paths) {
          next = queue_.front()) {
         const StreamId stream = next->stream;
         if (!next->begin()) {  // its first fragments are outstanding, or acknowledged
-            number(*next);
+            number(env, *next);
             OutChunk* from = nullptr;
             for (OutChunk* c = head_; c != nullptr; c = c->next)
                 if (interleaved() ? same_message(*c, *next) && from == nullptr : c->begin())

@@ -8,6 +8,7 @@
 namespace signalbox::sctp {
 
 Inbound::Stream* Inbound::stream(Environment& env, StreamId id) {
+    env.counters.add(Count::stream_lookups);
     if (id.value < kInlineStreams) return &inline_[id.value];
     return paged_.at(env.pages, id.value - kInlineStreams);
 }

@@ -142,7 +142,7 @@ ReconfigResult Association::peer_resets_tsns(Environment& env, ReceivePass& pass
     reconfig_->reset_sender_next = out_.next_tsn() + kTsnJump;              // F2
     reconfig_->reset_tsns = true;
     in_.restart_at(env, reconfig_->reset_receiver_next);
-    out_.restart_at(reconfig_->reset_sender_next);
+    out_.restart_at(env, reconfig_->reset_sender_next);
     env.counters.add(Count::streams_reset);
     pass.effects.add(Event::streams_reset, kAllStreams);
     return ReconfigResult::performed;
@@ -174,14 +174,14 @@ void Association::request_granted(Environment& env, ReceivePass& pass,
                                   const wire::ReconfigResponse& response) {
     switch (reconfig_->type) {
         case ParameterType::outgoing_ssn_reset:
-            out_.reset_streams(listed_streams());
+            out_.reset_streams(env, listed_streams());
             env.counters.add(Count::streams_reset);
             pass.effects.add(Event::streams_reset, kOutgoingStreams,
                              static_cast<std::uint16_t>(listed_streams().size() / 2));
             break;
         case ParameterType::ssn_tsn_reset:
             in_.restart_at(env, response.sender_next);
-            out_.restart_at(response.receiver_next);
+            out_.restart_at(env, response.receiver_next);
             env.counters.add(Count::streams_reset);
             pass.effects.add(Event::streams_reset, kAllStreams);
             break;

@@ -165,16 +165,23 @@ bool Association::owes_messages() const {
 
 /// What was queued and not taken back, or not yet delivered, is counted as lost.
 void Association::release_retired(Environment& env, std::size_t& budget) {
-    constexpr std::size_t kMessages = 16;  // each has up to kMaxMessageBytes
+    constexpr std::size_t kBytesOfBlock = 512;  // at least, but in the last fragment
     Retired& old = *retired_;
-    std::size_t messages = 0;
-    for (; messages < kMessages && old.out.take_back(env); ++messages)
+    const auto charge = [&](std::size_t bytes) {
+        budget -= std::min(budget, 1 + bytes / kBytesOfBlock);
         env.counters.drop(Drop::association_lost);
-    for (; messages < kMessages && !old.in.nothing_ready(); ++messages) {
-        env.counters.drop(Drop::association_lost);
-        old.in.pop_ready(env);
+    };
+    while (budget != 0) {
+        const auto taken = old.out.take_back(env);
+        if (!taken) break;
+        charge(taken->message.data.size());
     }
-    if (messages == kMessages) return;
+    while (budget != 0 && !old.in.nothing_ready()) {
+        const std::uint32_t before = old.in.ready_bytes();
+        old.in.pop_ready(env);
+        charge(before - old.in.ready_bytes());
+    }
+    if (budget == 0) return;
     budget -= old.in.release(env, budget);
     budget -= old.out.release(env, budget);
     if (old.in.holds_memory() || old.out.holds_memory()) return;

@@ -7,6 +7,18 @@
 
 namespace signalbox::sctp {
 
+namespace {
+
+/// Of what the turn may free.
+std::size_t take_slice(Environment& env) {
+    if (env.free_left == nullptr) return kRetiredPerTurn;
+    const std::size_t slice = std::min(*env.free_left, kRetiredPerTurn);
+    *env.free_left -= slice;
+    return slice;
+}
+
+}  // namespace
+
 bool Association::over_association_limit(const Environment& env) const {
     // PATH-2: no more than all paths together would bear.
     const std::size_t sum = paths_.size() * env.profile.path_max_retransmits;
@@ -157,8 +169,9 @@ void Association::on_control_timer(Environment& env, Effects& effects) {
 
 void Association::advance(Environment& env, Effects& effects) {
     if (retired_waits_) {
-        std::size_t budget = kRetiredPerTurn;
-        release_retired(env, budget);
+        std::size_t left = take_slice(env);
+        release_retired(env, left);
+        if (env.free_left != nullptr) *env.free_left += left;
     }
     if (state_ == State::closed) {
         if (ended_quietly_) {

@@ -408,3 +408,67 @@ TEST_CASE("TAB-2: a full table refuses a COOKIE ECHO by its own name, and takes 
     CHECK(lab.drops(Drop::cookie_try_lock) == 0);
     CHECK(lab.run_until([&] { return asp.association->state() == sctp::State::established; }, 5s));
 }
+
+TEST_CASE("F05: an association that ends with nothing to save does not wait for memory") {
+    CoreLab lab(one_asp_per_server(1), {});
+    Asp& asp = lab.start(PeerIndex{0});
+    bring_up(lab, asp, 100);
+    lab.run(100ms);
+    core::WorkerShared& worker = *lab.node->shared().per_worker[0];
+    worker.faults.watch(Site::waiting_room).arm(0, 1'000'000);
+    lab.abort(asp, 12);
+    lab.run(100ms);
+    CHECK(worker.slots_used.load() == 0);
+}
+
+TEST_CASE("STR-3: associations that end together give back 1,024 messages a turn, in order") {
+    constexpr std::uint32_t kEnding = 20;
+    constexpr std::uint32_t kWaiting = 100;  // for each of them
+    CoreLab lab(one_asp_per_server(1 + kEnding), {});
+    for (std::uint32_t p = 0; p <= kEnding; ++p) {
+        lab.start(PeerIndex{p});
+        bring_up(lab, lab.asps[p], 100 + p);
+    }
+    lab.run(100ms);
+    Asp& source = lab.asps[0];
+    lab.cut = [&source](const IpBytes& bytes, bool to_gateway) {
+        const auto parsed = wire::parse_ip(bytes);
+        return !to_gateway &&
+               std::get_if<wire::IpPacket>(&parsed)->destination != source.addresses[0];
+    };
+    std::vector<std::uint8_t> user(20);
+    for (std::uint32_t n = 0; n < kWaiting; ++n) {
+        store_be32(user.data(), n);
+        for (std::uint32_t p = 1; p <= kEnding; ++p)
+            lab.send(source, StreamId{1}, m3ua::data(100, 1000, 1000 + p, 0, user));
+        lab.turn();
+    }
+    lab.run(20ms);
+    const auto waiting = [&lab] {
+        std::uint32_t n = 0;
+        for (std::uint32_t as = 0; as <= kEnding; ++as)
+            n += lab.node->shared().pending_messages[as].load();
+        return n;
+    };
+    REQUIRE(waiting() == 0);
+    for (std::uint32_t p = 1; p <= kEnding; ++p) lab.abort(lab.asps[p], 12);
+    std::uint32_t most = 0;
+    for (int turns = 0; turns < 20; ++turns) {
+        const std::uint32_t before = waiting();
+        lab.turn();
+        most = std::max(most, waiting() - before);
+    }
+    INFO(lab.counters());
+    CHECK(waiting() == kEnding * kWaiting);
+    CHECK(most <= core::kSalvagedPerTurn);
+    CHECK(most > core::kSalvagedPerTurn / 2);
+    lab.cut = nullptr;
+    for (std::uint32_t p = 1; p <= kEnding; ++p) bring_up(lab, lab.start(PeerIndex{p}), 100 + p);
+    lab.run(1s);
+    for (std::uint32_t p = 1; p <= kEnding; ++p) {
+        std::uint32_t next = 0;
+        for (const auto& message : lab.asps[kEnding + p].received)
+            if (const auto d = m3ua::parse_data(message)) REQUIRE(number_of(*d) == next++);
+        CHECK(next == kWaiting);
+    }
+}

@@ -39,7 +39,9 @@ sctp::Profile widest_asp() {
     return p;
 }
 
-/// Pages that a worker gives back in one of its turns.
+/// Pages that a worker gives back in one of its turns, and streams that it looks up beyond one for
+/// each chunk in and out and each message queued: those of associations that end, were they
+/// touched.
 struct PagesPerTurn {
     explicit PagesPerTurn(CoreLab& in) : lab(in) {
         lab.around_workers = [this](bool entering) {
@@ -55,14 +57,24 @@ struct PagesPerTurn {
     void look(std::size_t w, bool entering) {
         const mem::PageCache& pages = lab.node->shared().per_worker[w]->pages;
         const std::size_t now = pages.available() + pages.returning();
-        if (entering)
+        const Counters& counters = lab.workers[w]->counters();
+        const std::uint64_t used = counters.get(Count::rx_data_chunks) +
+                                   counters.get(Count::tx_data_chunks) +
+                                   counters.get(Count::tx_messages);
+        const auto beyond = static_cast<std::int64_t>(counters.get(Count::stream_lookups) - used);
+        if (entering) {
             before[w] = now;
-        else if (now > before[w])
-            most = std::max(most, now - before[w]);
+            beyond_before[w] = beyond;
+            return;
+        }
+        if (now > before[w]) most = std::max(most, now - before[w]);
+        most_streams = std::max(most_streams, beyond - beyond_before[w]);
     }
     CoreLab& lab;
     std::array<std::size_t, 8> before{};
+    std::array<std::int64_t, 8> beyond_before{};
     std::size_t most = 0;
+    std::int64_t most_streams = 0;
 };
 
 struct Traffic {
@@ -142,6 +154,7 @@ TEST_CASE(
     t.turns(1);
     allocations = locks = system_calls = 0;
     std::size_t most = 0;
+    std::int64_t most_streams = 0;
     {
         PagesPerTurn count(t.lab);
         for (int round = 0; round < kRounds; ++round)
@@ -161,6 +174,7 @@ TEST_CASE(
                 asp->silent = true;
             }
         most = count.most;
+        most_streams = count.most_streams;
     }
     t.lab.run(500ms);
     INFO(t.lab.counters());
@@ -171,29 +185,42 @@ TEST_CASE(
     // In pages; each holds the state of 512 streams. Freed by SHUTDOWN or ABORT, and by restarts.
     CHECK(most <= core::kFreedPerTurn + 8);
     CHECK(most > sctp::kRetiredPerTurn / 2);
+    CHECK(most_streams == 0);  // setting up and taking down look at none
     CHECK(allocations == 0);
     CHECK(locks == 0);
     if (dispatch) CHECK(system_calls == 0);
 }
 
-TEST_CASE("STR-3, L03: thirty associations that end in one turn share its bound") {
-    constexpr std::uint32_t kMany = 30;
-    CoreLab lab(widest(kMany),
-                {.workers = 1, .memory_bytes = 128u << 20, .asp_profile = widest_asp()});
-    for (std::uint32_t p = 0; p < kMany; ++p) {
-        lab.start(PeerIndex{p});
-        bring_up(lab, lab.asps[p], 100 + p);
-    }
-    const std::vector<std::uint8_t> user(40);
-    for (std::uint32_t stream = 1; stream < kWidestStreams; stream += kStreamsPerPage) {
-        for (Asp& asp : lab.asps) {
-            const std::uint32_t own = asp.peer.value;
-            lab.send(asp, StreamId{static_cast<std::uint16_t>(stream)},
-                     m3ua::data(100 + own, 1000 + own, 1000 + (own + 1) % kMany, 0, user));
+namespace {
+constexpr std::uint32_t kMany = 30;
+
+/// Many associations that use a stream of every page.
+struct ManyBusy {
+    ManyBusy()
+        : lab(widest(kMany),
+              {.workers = 1, .memory_bytes = 128u << 20, .asp_profile = widest_asp()}) {
+        for (std::uint32_t p = 0; p < kMany; ++p) {
+            lab.start(PeerIndex{p}, 2905);
+            bring_up(lab, lab.asps[p], 100 + p);
         }
-        lab.turn();
+        const std::vector<std::uint8_t> user(40);
+        for (std::uint32_t stream = 1; stream < kWidestStreams; stream += kStreamsPerPage) {
+            for (Asp& asp : lab.asps) {
+                const std::uint32_t own = asp.peer.value;
+                lab.send(asp, StreamId{static_cast<std::uint16_t>(stream)},
+                         m3ua::data(100 + own, 1000 + own, 1000 + (own + 1) % kMany, 0, user));
+            }
+            lab.turn();
+        }
+        lab.run(200ms);
     }
-    lab.run(200ms);
+    CoreLab lab;
+};
+}  // namespace
+
+TEST_CASE("STR-3, L03: thirty associations that end in one turn share its bound") {
+    ManyBusy many;
+    CoreLab& lab = many.lab;
     PagesPerTurn count(lab);
     for (Asp& asp : lab.asps) lab.abort(asp, 12);
     lab.run(300ms);
@@ -202,4 +229,26 @@ TEST_CASE("STR-3, L03: thirty associations that end in one turn share its bound"
     CHECK(lab.node->shared().per_worker[0]->slots_used.load() == 0);
     CHECK(count.most <= core::kFreedPerTurn + 16);
     CHECK(count.most > core::kFreedPerTurn / 2);
+    CHECK(count.most_streams == 0);
+}
+
+TEST_CASE("STR-3, L03: thirty associations that restart in one turn share a bound too") {
+    ManyBusy many;
+    CoreLab& lab = many.lab;
+    PagesPerTurn count(lab);
+    for (std::uint32_t p = 0; p < kMany; ++p) {
+        lab.asps[p].silent = true;
+        lab.start(PeerIndex{p}, 2905);
+    }
+    lab.run(500ms);
+    INFO(lab.counters());
+    CHECK(lab.count(Count::associations_restarted) == kMany);
+    // Half of the bound is for those that end.
+    CHECK(count.most <= core::kFreedPerTurn / 2 + 16);
+    CHECK(count.most > core::kFreedPerTurn / 4);
+    CHECK(count.most_streams == 0);
+    const auto& shared = lab.node->shared();
+    std::size_t there = shared.pool->free_pages();
+    for (const auto& w : shared.per_worker) there += w->pages.available() + w->pages.returning();
+    CHECK(shared.pool->total_pages() - there < 4 * kMany);
 }

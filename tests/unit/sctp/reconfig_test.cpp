@@ -274,6 +274,35 @@ TEST_CASE("STR-2: denied add-streams purges and reports what was queued") {
     CHECK(pair.z.messages.size() == 1);
 }
 
+TEST_CASE(
+    "STR-2: streams are added without a page; what needs one is refused, and nothing is lost") {
+    Pairing pair;
+    pair.a.send(0, "a block's page is there");
+    pair.advance(1s);
+    const std::uint16_t before = pair.a.association->streams_out();
+    const std::size_t pages = pair.a.pages.taken;
+    pair.a.pages.refuse = pair.z.pages.refuse = true;
+    REQUIRE(pair.add(pair.a, StreamDirection::outgoing, 60000) == ReconfigStatus::ok);
+    const auto last = static_cast<std::uint16_t>(before + 60000 - 1);
+    CHECK(pair.a.send(last, "refused") == SendStatus::no_memory);
+    pair.advance(2s);
+    CHECK(pair.a.pages.taken == pages);
+    CHECK(pair.a.association->streams_out() == before + 60000);
+    CHECK(pair.z.association->streams_in() == before + 60000);
+    CHECK(pair.a.send(last, "refused") == SendStatus::no_memory);
+    CHECK(pair.a.association->queued_bytes() == 0);
+    pair.a.pages.refuse = false;
+    CHECK(pair.a.send(last, "sent") == SendStatus::ok);
+    pair.a.send(0, "behind it");
+    pair.advance(200ms);
+    CHECK(pair.z.drops(Drop::data_no_memory) > 0);
+    CHECK(pair.a.association->queued_bytes() > 0);
+    pair.z.pages.refuse = false;
+    pair.advance(60s);
+    CHECK(pair.z.messages.size() == 3);
+    CHECK(pair.a.association->queued_bytes() == 0);
+}
+
 TEST_CASE("RFC 6525: without the agreement, or out of the established state, nothing is asked") {
     Pairing pair{kProfileSigtranLan};
     CHECK(pair.reset(pair.a, StreamDirection::outgoing) == ReconfigStatus::not_negotiated);

@@ -79,6 +79,25 @@ std::size_t release_all(Endpoint& e) {
 
 }  // namespace
 
+TEST_CASE("STR-1: a stream is looked up once for a chunk in, and when it is queued and sent") {
+    Pair pair{3, widest()};
+    pair.connect();
+    const auto lookups = [](const Endpoint& e) { return e.counters.get(Count::stream_lookups); };
+    for (const StreamId stream : {StreamId{0}, StreamId{15}, StreamId{16}, StreamId{65534}})
+        for (const std::size_t bytes : {100u, 5000u}) {
+            const std::uint64_t out = lookups(pair.a), in = lookups(pair.z);
+            const std::uint64_t chunks = pair.a.counters.get(Count::tx_data_chunks);
+            for (int n = 0; n < 10; ++n)
+                REQUIRE(pair.a.send(stream.value, std::string(bytes, 'm')) == SendStatus::ok);
+            pair.advance(1s);
+            const std::uint64_t sent = pair.a.counters.get(Count::tx_data_chunks) - chunks;
+            CHECK(sent == (bytes == 100 ? 10 : 40));
+            CHECK(lookups(pair.a) - out == 10 + sent);
+            CHECK(lookups(pair.z) - in == sent);
+        }
+    CHECK(pair.z.messages.size() == 80);
+}
+
 TEST_CASE("STR-3, L03: 65,535 + 65,535 streams go in slices after SHUTDOWN and after ABORT") {
     for (const bool orderly : {true, false}) {
         Busy pair{7};
