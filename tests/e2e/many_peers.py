@@ -4,36 +4,14 @@
 brings them all up on our own SCTP client, and each sends and receives routed traffic.
 
 many_peers.py [PEERS [VLAN]]: that many, in frames with that 802.1Q tag."""
-import json
-import os
-import subprocess
 import sys
 
 import configuration as conf
+import fleet
 import story
 
-FLEET = os.environ.get('ASP_FLEET', str(story.ROOT / 'build/tests/fleet/asp_fleet'))
 PEERS = int(sys.argv[1]) if len(sys.argv) > 1 else 2500
 VLAN = int(sys.argv[2]) if len(sys.argv) > 2 else 0
-MESSAGES = 40
-SECONDS = 90
-
-
-def server(index):
-    """As tests/fleet/fleet.h names process `index`."""
-    address = f'10.77.{16 + index // 250}.{1 + index % 250}'
-    entry = conf.PeerEntry(f'asp{index}', index + 1, [address])
-    code = 3000 + index
-    dpc = f'{code >> 11}-{code >> 3 & 255}-{code & 7}'
-    return conf.Server(peers=[entry], name=f'as{index}', rc=100 + index, dpc=dpc)
-
-
-def start_fleet(stage, socket):
-    # The driver tries to connect once: the daemon must listen by then.
-    story.network.until(lambda: 'started:' in stage.gateway.log(), 60, 'the daemon started')
-    words = [FLEET, socket, str(PEERS), str(MESSAGES), str(SECONDS), str(VLAN)]
-    with open(f'{stage.directory}/fleet.err', 'wb') as errors:  # shown when the test fails
-        return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=errors, text=True)
 
 
 def all_come_up_and_talk(stage):
@@ -42,23 +20,18 @@ def all_come_up_and_talk(stage):
     port = conf.Port('memif', socket, ['10.77.0.3/16'], driver='memif', vlan=VLAN)
     fleets = []
     gateway = stage.start_gateway(
-        conf.write([port], [server(i) for i in range(PEERS)], patient=True),
-        far_end=lambda: fleets.append(start_fleet(stage, socket)),
+        conf.write([port], [fleet.server(i) for i in range(PEERS)], patient=True),
+        far_end=lambda: fleets.append(fleet.start(stage, socket, PEERS, VLAN)),
     )
-    try:
-        output, _ = fleets[0].communicate(timeout=SECONDS + 30)
-    finally:
-        fleets[0].kill()
-    story.require(output, 'the fleet said nothing')
-    result = json.loads(output.splitlines()[-1])
-    print(result)
-    story.require(result['ok'], str(result))
+    result = fleet.result(fleets[0])
     story.equal(result['associated'], PEERS, 'associations at once')
-    story.equal(result['received'], PEERS * MESSAGES, 'messages')
+    story.equal(result['received'], PEERS * fleet.MESSAGES, 'messages')
     scrape = story.lab_gateway.scrape()
     story.equal(scrape.total('signalbox_associations_up_total'), PEERS, 'associations up')
-    story.equal(scrape.total('signalbox_routed_messages_total'), PEERS * MESSAGES, 'routed')
+    story.equal(
+        scrape.total('signalbox_routed_messages_total'), PEERS * fleet.MESSAGES, 'routed'
+    )
     story.require(gateway.alive(), 'the daemon ended')
 
 
-story.tell(all_come_up_and_talk, (story.DAEMON, FLEET))
+story.tell(all_come_up_and_talk, (story.DAEMON, fleet.PROGRAM))

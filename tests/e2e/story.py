@@ -76,14 +76,15 @@ class Stage:
             file.write(text)
         return path
 
-    def start_gateway(self, config, taps=(), far_end=None):
+    def start_gateway(self, config, taps=(), far_end=None, program=DAEMON):
         """taps: [(switch, device)] that the daemon makes itself.
 
+        program: what starts the daemon with its arguments.
         far_end: called when the daemon was started, in place of waiting until its ports' links are
         up.
         """
         path = self.file('signalbox.yaml', config)
-        self.gateway = lab_gateway.Gateway(DAEMON, path, f'{self.directory}/daemon.log')
+        self.gateway = lab_gateway.Gateway(program, path, f'{self.directory}/daemon.log')
         for switch, device in taps:
             try:
                 switch.attach_tap(device)
