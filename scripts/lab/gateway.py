@@ -81,7 +81,7 @@ class Gateway:
         except OSError:
             return False
 
-    def wait_ready(self, seconds=20):
+    def wait_ready(self, seconds=60):
         try:
             until(self._ready, seconds, '/-/ready answers 200')
         except LabError as error:
@@ -90,7 +90,7 @@ class Gateway:
     def alive(self):
         return self.process.poll() is None
 
-    def stop(self, seconds=10):
+    def stop(self, seconds=30):
         """The exit code of an orderly end."""
         if self.alive():
             self.process.send_signal(signal.SIGTERM)
